@@ -1,0 +1,10 @@
+/**
+ * @module
+ * The list of benches, in the order they run. Adding one is adding a line here.
+ */
+import type { Bench } from './bench.js'
+
+export const BENCHES: ReadonlyArray<{
+  readonly name: string
+  readonly load: () => Promise<Bench>
+}> = []

@@ -1,0 +1,14 @@
+/**
+ * @module
+ * The list of commands, in the order `--help` shows them. A command is one file under `commands/`; adding one is
+ * adding a line here. Files load when their command runs, so that `--help` stays quick and nothing native loads early.
+ */
+import type { CliCommand } from './command.js'
+
+/** Loads the commands named, or all of them. */
+export interface CommandEntry {
+  readonly name: string
+  readonly load: () => Promise<CliCommand>
+}
+
+export const COMMANDS: readonly CommandEntry[] = []

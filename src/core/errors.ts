@@ -1,0 +1,68 @@
+/**
+ * @module
+ * The one error class of the library. Expected outcomes are return values; an error is a mistake in a call,
+ * in a file, or in the environment, and says what was expected, what was got and what to do.
+ */
+
+/** `ERR_<ROOM>_<WHAT>`, for example `ERR_CORE_STALE_HANDLE`. Stable: scripts may branch on it. */
+export type ErrorCode = `ERR_${string}`
+
+/** What an error says beside its code. `field` is a path such as `classes.speech.sloMs`. */
+export interface ErrorDetails {
+  readonly field?: string
+  readonly expected?: string
+  readonly got?: unknown
+  /** What the reader can do about it, as one sentence. */
+  readonly hint?: string
+  readonly cause?: unknown
+}
+
+/** An error with a stable `code`; the message reads `field: expected …, got …. hint`. */
+export class HorizonError extends Error {
+  readonly code: ErrorCode
+  readonly field: string | undefined
+  readonly expected: string | undefined
+  readonly got: unknown
+  readonly hint: string | undefined
+
+  constructor(code: ErrorCode, summary: string, details: ErrorDetails = {}) {
+    super(
+      describe(summary, details),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    )
+    this.name = 'HorizonError'
+    this.code = code
+    this.field = details.field
+    this.expected = details.expected
+    this.got = details.got
+    this.hint = details.hint
+  }
+}
+
+/** True for an error of this library, also for one thrown by another copy of it. */
+export function isHorizonError(error: unknown): error is HorizonError {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    error.code.startsWith('ERR_') &&
+    error.name === 'HorizonError'
+  )
+}
+
+function describe(summary: string, details: ErrorDetails): string {
+  let text = details.field === undefined ? summary : `${details.field}: ${summary}`
+  if (details.expected !== undefined) text += `: expected ${details.expected}`
+  if ('got' in details)
+    text += `${details.expected === undefined ? ':' : ','} got ${show(details.got)}`
+  if (details.hint !== undefined) text += `. ${details.hint}`
+  return text
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > 120 ? `${value.slice(0, 117)}...` : value)
+  if (typeof value === 'object' && value !== null)
+    return Array.isArray(value) ? `an array of ${value.length}` : 'an object'
+  return String(value)
+}

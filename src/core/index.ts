@@ -1,0 +1,1 @@
+export { type ErrorCode, type ErrorDetails, HorizonError, isHorizonError } from './errors.js'

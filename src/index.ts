@@ -1,0 +1,1 @@
+export { HorizonError, isHorizonError } from './core/errors.js'
