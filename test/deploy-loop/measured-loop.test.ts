@@ -1,13 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { LoopProject } from '../../src/deploy/loop/loop-project.js'
 import { openLoop } from '../../src/deploy/loop/measured-loop.js'
 import { paretoFront } from '../../src/deploy/loop/rank.js'
 import { chunkBackend, finding, loopProject } from './support/loop-project.js'
+import { temporaryFolder } from './support/temporary-folder.js'
+
+const project = (change: Partial<LoopProject> = {}) => loopProject(temporaryFolder(), change)
 
 describe('the measured loop', () => {
   it('accepts what is equal and faster, on confirmed measurements, and ends when all is settled', async () => {
-    const loop = openLoop(await loopProject({ findings: [finding('stream-tts')] }))
+    const loop = openLoop(await project({ findings: [finding('stream-tts')] }))
     expect(loop.seed()).toEqual(['stream-tts'])
     expect(loop.next()).toMatchObject({ do: 'implement', variant: 'stream-tts' })
     const { workspace } = loop.implement('stream-tts')
@@ -27,7 +31,7 @@ describe('the measured loop', () => {
   it('times nothing that is unequal, and lets it be repaired', async () => {
     let wrong = true
     const loop = openLoop(
-      await loopProject({
+      await project({
         findings: [finding('stream-tts')],
         candidate: (id) => chunkBackend(id, 1, wrong),
       }),
@@ -36,7 +40,7 @@ describe('the measured loop', () => {
     loop.implement('stream-tts')
     expect(await loop.verify('stream-tts')).toEqual({
       equal: false,
-      why: '[0][2]: expected 20, got -1',
+      why: '[0][1]: expected 10, got -1',
     })
     await expect(loop.measure('stream-tts')).rejects.toMatchObject({
       code: 'ERR_DEPLOY_LOOP_STATE',
@@ -48,16 +52,16 @@ describe('the measured loop', () => {
     wrong = true
     expect(await loop.measure('stream-tts')).toMatchObject({
       state: 'failed-verification',
-      why: 'under measurement: [0][2]: expected 20, got -1',
+      why: 'under measurement: [0][1]: expected 10, got -1',
     })
     loop.close()
   })
 
   it('rejects what is no faster', async () => {
     const loop = openLoop(
-      await loopProject({
+      await project({
         findings: [finding('stream-tts')],
-        candidate: (id) => chunkBackend(id, 4),
+        candidate: (id) => chunkBackend(id, 8),
       }),
     )
     loop.seed()
@@ -68,7 +72,7 @@ describe('the measured loop', () => {
   })
 
   it('times only what was verified', async () => {
-    const loop = openLoop(await loopProject())
+    const loop = openLoop(await project())
     loop.seed()
     const { workspace } = loop.implement('stream-tts')
     await loop.verify('stream-tts')
@@ -80,23 +84,23 @@ describe('the measured loop', () => {
     loop.close()
   })
 
-  it('goes on after an interruption, pair by pair, in another process', async () => {
-    const project = await loopProject()
-    const first = openLoop(project)
+  it('goes on after an interruption where it was, when it is opened again', async () => {
+    const made = await project()
+    const first = openLoop(made)
     first.seed()
     first.implement('stream-tts')
     await first.verify('stream-tts')
     const progress = await first.measure('stream-tts', { maxMs: 0 })
     expect(progress).toMatchObject({ state: 'measuring', stage: 'pilot' })
     first.close()
-    const second = openLoop(project)
+    const second = openLoop(made)
     expect(second.ledger()).toEqual(first.ledger())
     expect(await second.measure('stream-tts')).toMatchObject({ state: 'accepted' })
     second.close()
   })
 
   it('proposes combinations of accepted variants, once', async () => {
-    const loop = openLoop(await loopProject())
+    const loop = openLoop(await project())
     loop.seed()
     for (const id of ['stream-tts', 'split-vae']) {
       loop.implement(id)
@@ -115,7 +119,7 @@ describe('the measured loop', () => {
   })
 
   it('records a budget stop as such and goes on when the budget is raised', async () => {
-    const loop = openLoop(await loopProject({ budget: { runs: 13 } }))
+    const loop = openLoop(await project({ budget: { runs: 13 } }))
     loop.seed()
     loop.implement('stream-tts')
     await loop.verify('stream-tts')
@@ -127,7 +131,7 @@ describe('the measured loop', () => {
   })
 
   it('refuses a proposal that no finding makes legal', async () => {
-    const loop = openLoop(await loopProject())
+    const loop = openLoop(await project())
     expect(() =>
       loop.propose({
         id: 'split-kv',
@@ -146,19 +150,19 @@ describe('the measured loop', () => {
   })
 
   it('lets one process at a time in, and gives the lock back', async () => {
-    const project = await loopProject()
-    const loop = openLoop(project)
-    expect(() => openLoop(project)).toThrow(/another process works on this project/)
+    const made = await project()
+    const loop = openLoop(made)
+    expect(() => openLoop(made)).toThrow(/another process works on this project/)
     loop.close()
-    expect(existsSync(join(project.folder, 'journal.lock'))).toBe(false)
-    openLoop(project).close()
+    expect(existsSync(join(made.folder, 'journal.lock'))).toBe(false)
+    openLoop(made).close()
   })
 
   it('does not go on with other inputs, tolerances or gates than it began with', async () => {
-    const project = await loopProject()
-    openLoop(project).close()
-    const looser = { ...project, tolerances: { '': { absolute: 100, relative: 0 } } }
+    const made = await project()
+    openLoop(made).close()
+    const looser = { ...made, tolerances: { '': { absolute: 100, relative: 0 } } }
     expect(() => openLoop(looser)).toThrow(/are not those the loop began with/)
-    openLoop(project).close()
+    openLoop(made).close()
   })
 })

@@ -48,12 +48,11 @@ export function openJournal(file: string): OpenedJournal {
   // A new file exists only once its folder is on the disk too.
   syncFolder(dirname(file))
   const bytes = readFileSync(file)
-  const { lines, intactBytes } = parse(bytes, file)
-  if (intactBytes < bytes.length) {
-    ftruncateSync(descriptor, intactBytes)
-    fsyncSync(descriptor)
-  }
-  let size = intactBytes
+  const { lines, intactBytes, newlineMissing } = parse(bytes, file)
+  if (intactBytes < bytes.length) ftruncateSync(descriptor, intactBytes)
+  if (newlineMissing) writeSync(descriptor, '\n')
+  fsyncSync(descriptor)
+  let size = intactBytes + (newlineMissing ? 1 : 0)
   let sum = lines.at(-1)?.sum ?? GENESIS
   let line = lines.length
   const journal: Journal = {
@@ -82,26 +81,32 @@ export function readJournal(file: string): readonly JournalLine[] {
   return parse(readFileSync(file), file).lines
 }
 
-function parse(bytes: Buffer, file: string): { lines: JournalLine[]; intactBytes: number } {
+function parse(bytes: Buffer, file: string): Parsed {
   const lines: JournalLine[] = []
   let sum = GENESIS
   let start = 0
   while (start < bytes.length) {
-    const end = bytes.indexOf(0x0a, start)
-    // Without its newline the line was never acknowledged, whatever it holds.
-    if (end === -1) break
+    const newline = bytes.indexOf(0x0a, start)
+    const end = newline === -1 ? bytes.length : newline
     const text = bytes.toString('utf8', start, end)
     const line = readLine(text, sum)
     if (line === undefined) {
-      // A line is written in one piece up to its newline, so a bad one that is not the last is no torn write.
-      if (end + 1 < bytes.length || looksWhole(text)) throw corrupt(file, lines.length + 1, text)
-      break
+      // The newline is written last: without it the line was torn by a crash, with it the line was changed afterwards.
+      if (newline === -1) break
+      throw corrupt(file, lines.length + 1, text)
     }
     lines.push({ line: lines.length + 1, ...line })
     sum = line.sum
     start = end + 1
   }
-  return { lines, intactBytes: start }
+  return { lines, intactBytes: Math.min(start, bytes.length), newlineMissing: start > bytes.length }
+}
+
+interface Parsed {
+  readonly lines: JournalLine[]
+  readonly intactBytes: number
+  /** The last line is whole but for its newline. */
+  readonly newlineMissing: boolean
 }
 
 function readLine(text: string, before: string): { event: LoopEvent; sum: string } | undefined {
@@ -117,15 +122,6 @@ function readLine(text: string, before: string): { event: LoopEvent; sum: string
   if (!parsed.success || typeof sum !== 'string') return undefined
   // Summed as it stands in the file: defaults that the schema may gain later must not change old sums.
   return sumOf(before, rest) === sum ? { event: parsed.data, sum } : undefined
-}
-
-/** A complete record with a sum that does not fit was edited or moved: that is never to be dropped silently. */
-function looksWhole(text: string): boolean {
-  try {
-    return typeof (JSON.parse(text) as { sum?: unknown } | null)?.sum === 'string'
-  } catch {
-    return false
-  }
 }
 
 function sumOf(before: string, event: unknown): string {

@@ -1,22 +1,13 @@
 /**
  * A small real project: backends are functions that wait on real timers, so every number in its journal was measured.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { type GateInput, gateSchema } from '../../../src/deploy/gate/declaration.js'
 import { type Backend, inProcessBackend } from '../../../src/deploy/harness/backend.js'
 import { EXACT } from '../../../src/deploy/harness/compare.js'
 import type { LegalFinding, LoopProject } from '../../../src/deploy/loop/loop-project.js'
-
-/** A folder that goes with the test. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'horizonserve-loop-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 export function finding(id: string, change: Partial<LegalFinding> = {}): LegalFinding {
   return {
@@ -54,13 +45,15 @@ export const QUICK_GATE: GateInput = {
   maxPairs: 12,
 }
 
-export async function loopProject(change: Partial<LoopProject> = {}): Promise<LoopProject> {
-  const folder = change.folder ?? temporaryFolder()
+export async function loopProject(
+  folder: string,
+  change: Partial<LoopProject> = {},
+): Promise<LoopProject> {
   const template = join(folder, 'template')
   await mkdir(template, { recursive: true })
   writeFileSync(join(template, 'serve.txt'), 'serve\n')
   const gate = gateSchema.parse(QUICK_GATE)
-  const script = [{ inputs: [{ atMs: 0, value: 3 }] }]
+  const script = [{ inputs: [{ atMs: 0, value: 2 }] }]
   return {
     name: 'chunks',
     folder: join(folder, 'loop'),
@@ -70,7 +63,7 @@ export async function loopProject(change: Partial<LoopProject> = {}): Promise<Lo
       finding('stream-tts'),
       finding('split-vae', { rule: 'disaggregate', bottleneck: 'vae' }),
     ],
-    reference: chunkBackend('reference', 4),
+    reference: chunkBackend('reference', 8),
     referenceDigest: null,
     candidate: (id) => chunkBackend(id, 1),
     template,
