@@ -23,16 +23,35 @@ export function timeOf(
   return row?.[String(degree)]
 }
 
-/** GiB that a node takes on each of its `degree` GPUs, its states (split over the group) included. */
-export function memoryOf(graph: TaskGraph, task: number, degree: number): number {
-  const { node, reads, writes } = graph.tasks[task]!
-  const own =
-    typeof node.memoryGiB === 'number' ? node.memoryGiB : (node.memoryGiB[String(degree)] ?? 0)
-  const bytes = [...new Set([...reads, ...writes])].reduce(
-    (sum, name) => sum + graph.states.get(name)!.sizeBytes,
-    0,
-  )
-  return own + bytes / 2 ** 30 / degree
+/** GiB that a node takes on each of its `degree` GPUs, without its states. */
+export function ownMemoryGiB(node: OperationNode | EngineNode, degree: number): number {
+  return typeof node.memoryGiB === 'number' ? node.memoryGiB : (node.memoryGiB[String(degree)] ?? 0)
+}
+
+/**
+ * GiB taken on every GPU. A state is split over its group and stands on a GPU once, however many nodes touch it there:
+ * co-located readers share one copy, readers on other groups bring a replica.
+ */
+export function memoryPerGpu(
+  graph: TaskGraph,
+  machine: Machine,
+  placement: Placement,
+): readonly number[] {
+  return machine.gpus.map((_, gpu) => {
+    let sum = 0
+    const states = new Map<string, number>()
+    for (const { path, node, reads, writes } of graph.tasks) {
+      const set = placement[path]
+      if (set === undefined || !set.includes(gpu)) continue
+      sum += ownMemoryGiB(node, set.length)
+      for (const name of [...reads, ...writes]) {
+        const part = graph.states.get(name)!.sizeBytes / 2 ** 30 / set.length
+        states.set(name, Math.max(states.get(name) ?? 0, part))
+      }
+    }
+    for (const part of states.values()) sum += part
+    return sum
+  })
 }
 
 /** Lag of a dependence when its ends stand on groups `from` and `to`; none when they share one group. */

@@ -8,7 +8,7 @@
  * With `overstep`, memory is no limit (for naming what is missing).
  */
 import type { Machine } from '../bounds/machine.js'
-import type { SearchState } from './search-state.js'
+import { addedGiB, type SearchState } from './search-state.js'
 import type { UnitOption } from './units.js'
 
 export type OverlapRule = 'disjoint' | 'nested' | 'any'
@@ -50,7 +50,8 @@ function hostsOf(state: SearchState, option: UnitOption, overstep: boolean): Gpu
   const hosts = new Map<number, Map<string, { gpus: number[]; inside: number[] }>>()
   state.machine.gpus.forEach((gpu, index) => {
     if (gpu.hardware !== option.hardware) return
-    const fits = state.memoryGiB[index]! + option.memoryGiB <= gpu.memoryGiB * (1 + 1e-12)
+    const taken = state.memoryGiB[index]! + addedGiB(state, option, index)
+    const fits = taken <= gpu.memoryGiB * (1 + 1e-12)
     if (!fits && !overstep) return
     const inside = state.groups.flatMap((group, number) =>
       group.users > 0 && group.gpus.includes(index) ? [number] : [],

@@ -3,7 +3,7 @@
  * A partial placement during a search, cheap to extend and to take back: units on groups, load and memory per GPU.
  */
 import type { Machine } from '../bounds/machine.js'
-import type { Unit } from './units.js'
+import type { Unit, UnitOption } from './units.js'
 
 export interface SearchState {
   readonly units: readonly Unit[]
@@ -17,10 +17,17 @@ export interface SearchState {
   readonly loadMs: Float64Array
   readonly memoryGiB: Float64Array
   readonly users: Int32Array
+  /** Per GPU and state: GiB of it that stand there. */
+  readonly held: Float64Array
+  readonly stateCount: number
 }
 
 export function emptyState(units: readonly Unit[], machine: Machine): SearchState {
+  const numbers = units.flatMap((unit) => unit.options[0]!.states.map((item) => item.state))
+  const stateCount = 1 + Math.max(-1, ...numbers)
   return {
+    held: new Float64Array(machine.gpus.length * stateCount),
+    stateCount,
     units,
     machine,
     option: new Int32Array(units.length).fill(-1),
@@ -36,6 +43,15 @@ export function emptyState(units: readonly Unit[], machine: Machine): SearchStat
 export interface Undo {
   readonly loadMs: readonly number[]
   readonly memoryGiB: readonly number[]
+  readonly held: readonly number[]
+}
+
+/** GiB that a unit would add to a GPU: its own, and what its states need beyond what stands there. */
+export function addedGiB(state: SearchState, option: UnitOption, gpu: number): number {
+  let sum = option.ownGiB
+  for (const { state: index, gib } of option.states)
+    sum += Math.max(0, gib - state.held[gpu * state.stateCount + index]!)
+  return sum
 }
 
 /** Puts a unit on GPUs (ascending). */
@@ -52,15 +68,22 @@ export function assign(
   state.groups[group]!.users += 1
   state.option[unit] = option
   state.group[unit] = group
+  const spec = state.units[unit]!.options[option]!
   const undo = {
     loadMs: gpus.map((gpu) => state.loadMs[gpu]!),
     memoryGiB: gpus.map((gpu) => state.memoryGiB[gpu]!),
+    held: gpus.flatMap((gpu) =>
+      spec.states.map((item) => state.held[gpu * state.stateCount + item.state]!),
+    ),
   }
-  const { loadMs, memoryGiB } = state.units[unit]!.options[option]!
   for (const gpu of gpus) {
-    state.loadMs[gpu]! += loadMs
-    state.memoryGiB[gpu]! += memoryGiB
+    state.loadMs[gpu]! += spec.loadMs
+    state.memoryGiB[gpu]! += addedGiB(state, spec, gpu)
     state.users[gpu]! += 1
+    for (const { state: index, gib } of spec.states) {
+      const at = gpu * state.stateCount + index
+      if (gib > state.held[at]!) state.held[at] = gib
+    }
   }
   return undo
 }
@@ -68,6 +91,13 @@ export function assign(
 /** Takes the unit assigned last back. Saved sums are put back, so that rounding never builds up over a long search. */
 export function unassign(state: SearchState, unit: number, undo: Undo): void {
   const group = state.groups[state.group[unit]!]!
+  const { states } = state.units[unit]!.options[state.option[unit]!]!
+  let saved = 0
+  for (const gpu of group.gpus)
+    for (const item of states) {
+      state.held[gpu * state.stateCount + item.state] = undo.held[saved]!
+      saved += 1
+    }
   group.users -= 1
   state.option[unit] = -1
   state.group[unit] = -1
@@ -88,6 +118,7 @@ export function cloneState(state: SearchState): SearchState {
     loadMs: state.loadMs.slice(),
     memoryGiB: state.memoryGiB.slice(),
     users: state.users.slice(),
+    held: state.held.slice(),
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { HorizonError } from '../../core/errors.js'
 import type { Machine } from '../bounds/machine.js'
-import { memoryOf, timeOf } from '../bounds/placement.js'
+import { ownMemoryGiB, timeOf } from '../bounds/placement.js'
 import { dotted, type Locate } from '../ir/build-task-graph.js'
 import type { TaskGraph } from '../ir/task-graph.js'
 
@@ -17,7 +17,9 @@ export interface UnitOption {
   readonly tauMs: readonly number[]
   /** Work per batch on each GPU of the group, in ms: times by runs per batch. */
   readonly loadMs: number
-  readonly memoryGiB: number
+  /** GiB per GPU without states, and each state's part: a state stands on a GPU once. */
+  readonly ownGiB: number
+  readonly states: readonly { readonly state: number; readonly gib: number }[]
 }
 
 export interface Unit {
@@ -63,7 +65,15 @@ function unitOf(
     const gpus = machine.gpus.filter((gpu) => gpu.hardware === hardware)
     for (const degree of degreesOf(graph, tasks, hardware)) {
       const tauMs = tasks.map((task) => timeOf(graph.tasks[task]!.node, hardware, degree)!)
-      const memoryGiB = tasks.reduce((sum, task) => sum + memoryOf(graph, task, degree), 0)
+      const ownGiB = tasks.reduce(
+        (sum, task) => sum + ownMemoryGiB(graph.tasks[task]!.node, degree),
+        0,
+      )
+      const states = statesOf(graph, tasks).map(({ state, bytes }) => ({
+        state,
+        gib: bytes / 2 ** 30 / degree,
+      }))
+      const memoryGiB = states.reduce((sum, item) => sum + item.gib, ownGiB)
       const holding = gpus.filter((gpu) => gpu.memoryGiB >= memoryGiB).length
       if (degree > gpus.length) {
         refused.push(`${degree} x ${hardware} needs ${degree} GPUs, the budget has ${gpus.length}`)
@@ -80,7 +90,7 @@ function unitOf(
         (sum, task, index) => sum + tauMs[index]! * graph.tasks[task]!.node.runsPerBatch,
         0,
       )
-      options.push({ hardware, degree, tauMs, loadMs, memoryGiB })
+      options.push({ hardware, degree, tauMs, loadMs, ownGiB, states })
     }
   }
   if (options.length > 0) return { name, tasks, options }
@@ -105,6 +115,21 @@ function degreesOf(graph: TaskGraph, tasks: readonly number[], hardware: string)
   return rows[0]!
     .filter((degree) => rows.every((row) => row.includes(degree)))
     .sort((a, b) => a - b)
+}
+
+/** Distinct states of some tasks, by their index among the graph's states. */
+function statesOf(
+  graph: TaskGraph,
+  tasks: readonly number[],
+): { readonly state: number; readonly bytes: number }[] {
+  const names = [...graph.states.keys()]
+  const used = new Set(
+    tasks.flatMap((task) => [...graph.tasks[task]!.reads, ...graph.tasks[task]!.writes]),
+  )
+  return [...used].map((name) => ({
+    state: names.indexOf(name),
+    bytes: graph.states.get(name)!.sizeBytes,
+  }))
 }
 
 function plural(tasks: readonly number[]): string {

@@ -1,7 +1,7 @@
 /** Every placement there is, with no symmetry and no pruning; scored by the bounds, not by the search's own scorer. */
 import { deploymentBounds, lowestLatency } from '../../../src/deploy/bounds/deployment-bounds.js'
 import type { Machine } from '../../../src/deploy/bounds/machine.js'
-import { applyPlacement, memoryOf, timeOf } from '../../../src/deploy/bounds/placement.js'
+import { applyPlacement, memoryPerGpu, timeOf } from '../../../src/deploy/bounds/placement.js'
 import type { TaskGraph } from '../../../src/deploy/ir/task-graph.js'
 import { compareKeys, type Key } from '../../../src/deploy/search/objective.js'
 
@@ -31,7 +31,8 @@ export function exhaust(
       const placement = Object.fromEntries(
         graph.tasks.map(({ path }, index) => [path, chosen[index]!]),
       )
-      if (!fits(graph, machine, chosen)) return
+      const memory = memoryPerGpu(graph, machine, placement)
+      if (memory.some((gib, gpu) => gib > machine.gpus[gpu]!.memoryGiB * (1 + 1e-12))) return
       placements += 1
       const timed = applyPlacement(graph, machine, placement)
       const { periodMs, firstOutputMs } = deploymentBounds(timed)
@@ -81,16 +82,6 @@ function allowed(a: readonly number[], b: readonly number[], overlap: string): b
   if (overlap === 'any' || common === 0) return true
   if (overlap === 'disjoint') return common === a.length && common === b.length
   return common === a.length || common === b.length
-}
-
-function fits(graph: TaskGraph, machine: Machine, chosen: readonly (readonly number[])[]): boolean {
-  return machine.gpus.every((gpu, index) => {
-    let taken = 0
-    chosen.forEach((set, task) => {
-      if (set.includes(index)) taken += memoryOf(graph, task, set.length)
-    })
-    return taken <= gpu.memoryGiB * (1 + 1e-12)
-  })
 }
 
 function stall(graph: TaskGraph, machine: Machine, chosen: readonly (readonly number[])[]): number {

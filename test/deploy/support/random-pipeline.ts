@@ -10,6 +10,8 @@ export interface RandomPipelineOptions {
   readonly hardware?: readonly string[]
   /** Only edges inside a batch and self edges: what a linear program can say without multiplying T by lambda paths. */
   readonly plain?: boolean
+  /** States that take no memory and can be moved. */
+  readonly stateless?: boolean
 }
 
 /** A random pipeline with state, lags, memory and sublinear speed-up. */
@@ -26,8 +28,8 @@ export function randomPipeline(seed: number, options: RandomPipelineOptions): Pi
       const state = `s${index}`
       states[state] = {
         initial: 'empty',
-        ...(int(3) > 0 && { moveMs: int(6) }),
-        sizeBytes: int(4) * 2 ** 28,
+        ...((options.stateless || int(3) > 0) && { moveMs: int(6) }),
+        sizeBytes: options.stateless ? 0 : int(4) * 2 ** 32,
       }
       for (const name of names)
         if (int(2) === 0) {
