@@ -35,7 +35,7 @@ export const gateSchema = z
     /** Chance, at most, that a false candidate passes the screening (it then meets the confirmation). */
     screenAlpha: z.number().gt(0).lt(0.5).default(0.05),
     /** Wanted chance of passing one stage for a candidate that improves by `detectEffect`. */
-    power: z.number().gte(0.5).lt(1).default(0.9),
+    power: z.number().gte(0.5).lt(1).default(0.95),
     pilotPairs: z.int().min(5).max(200).default(10),
     minPairs: z.int().min(5).max(500).default(10),
     maxPairs: z.int().min(5).max(500).default(60),

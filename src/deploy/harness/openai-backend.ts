@@ -6,6 +6,7 @@
  */
 import { HorizonError } from '../../core/errors.js'
 import type { Backend } from './backend.js'
+import { type ServerOptions, startServer } from './server-process.js'
 
 export interface OpenAiOptions {
   /** For example `http://localhost:8091/v1`. */
@@ -16,6 +17,8 @@ export interface OpenAiOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** A request without an event for so long has failed. @default 120_000 */
   readonly idleMs?: number
+  /** Started first, and ended with the session; ready when `GET {baseUrl}/models` answers. */
+  readonly server?: ServerOptions
 }
 
 /** Most characters of one event; a delta with audio is far below. */
@@ -24,10 +27,12 @@ const MAX_EVENT_LENGTH = 16 * 2 ** 20
 export function openAiBackend(name: string, options: OpenAiOptions): Backend {
   return {
     name,
-    open: async () => ({
-      request: (inputs) => streamRequest(name, options, inputs),
-      close: async () => {},
-    }),
+    open: async () => {
+      const close = options.server
+        ? await startServer(name, `${options.baseUrl}/models`, options.server)
+        : async () => {}
+      return { request: (inputs) => streamRequest(name, options, inputs), close }
+    },
   }
 }
 
