@@ -11,4 +11,7 @@ export interface CommandEntry {
   readonly load: () => Promise<CliCommand>
 }
 
-export const COMMANDS: readonly CommandEntry[] = []
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'analyze', load: async () => (await import('./commands/analyze.js')).analyzeCommand },
+  { name: 'plan', load: async () => (await import('./commands/plan.js')).planCommand },
+]

@@ -108,3 +108,20 @@ function parseKinds(text: string, count: number): string[] {
     })
   return kinds
 }
+
+/** The same machine with more GPUs of its last kind, on further hosts of the same size when the last one is full. */
+export function withGpus(base: Machine, count: number): Machine {
+  const last = base.gpus.at(-1)!
+  const perHost = Math.max(8, ...base.gpus.map((gpu) => sizeOf(base, gpu.host)))
+  const gpus = [...base.gpus]
+  while (gpus.length < count) {
+    const host = gpus.at(-1)!.host
+    const full = gpus.filter((gpu) => gpu.host === host).length >= perHost
+    gpus.push({ ...last, host: full ? host + 1 : host })
+  }
+  return { ...base, gpus }
+}
+
+function sizeOf(base: Machine, host: number): number {
+  return base.gpus.filter((gpu) => gpu.host === host).length
+}

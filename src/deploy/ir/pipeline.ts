@@ -55,8 +55,12 @@ export interface EngineNode extends LeafFields {
   /** For example `vllm-omni`, `vllm`, `sglang-omni`. */
   readonly engine: string
   readonly model?: string
-  /** Stage number inside the engine's own pipeline, for the emitted deploy file. */
+  /** Stage number inside vLLM-Omni's own pipeline; nodes of one stage are placed together. */
   readonly stage?: number
+  /** Names of the stages of another engine that do this node's work, by engine: `{ sglang-omni: [talker_ar] }`. */
+  readonly stageNames?: Readonly<Record<string, readonly string[]>>
+  /** Settings handed through to the emitted deploy file as they are: `{ max_num_seqs: 64 }`. */
+  readonly engineArgs?: Readonly<Record<string, unknown>>
   readonly op?: string
 }
 

@@ -65,6 +65,8 @@ const engine = z.strictObject({
   engine: z.string().min(1),
   model: z.string().min(1).optional(),
   stage: z.int().nonnegative().optional(),
+  stageNames: z.record(z.string(), z.array(z.string().min(1)).min(1)).optional(),
+  engineArgs: z.record(z.string(), z.json()).optional(),
 })
 const state = z.strictObject({
   description: z.string().optional(),

@@ -29,6 +29,8 @@ export interface ScheduleOptions {
   readonly orders?: number
   /** @default 1 */
   readonly seed?: number
+  /** Longest period that `attainLatency` may take. @default unlimited */
+  readonly maxPeriodMs?: number
 }
 
 /** The best schedule found at exactly this period, or undefined when none was found. */
@@ -83,10 +85,11 @@ export function attainPeriod(graph: TimedGraph, options: ScheduleOptions = {}): 
 export function attainLatency(graph: TimedGraph, options: ScheduleOptions = {}): AttainedSchedule {
   const bounds = deploymentBounds(graph)
   const goal = lowestLatency(graph, bounds.periodMs)
-  const candidates = [goal.periodMs]
-  const sequential = sequentialPeriod(graph)
+  const limit = Math.max(bounds.periodMs, options.maxPeriodMs ?? Number.POSITIVE_INFINITY)
+  const candidates = [Math.min(limit, goal.periodMs)]
+  const sequential = Math.min(limit, sequentialPeriod(graph))
   for (let step = 1; step <= 8; step += 1)
-    candidates.push(goal.periodMs + ((sequential - goal.periodMs) * step) / 8)
+    candidates.push(candidates[0]! + ((sequential - candidates[0]!) * step) / 8)
   let best: CyclicSchedule | undefined
   for (const period of candidates) {
     const found = scheduleAt(graph, period, options, goal.firstOutputMs)
@@ -97,8 +100,7 @@ export function attainLatency(graph: TimedGraph, options: ScheduleOptions = {}):
       best = found
     if (best !== undefined && !exceeds(best.firstOutputMs, goal.firstOutputMs)) break
   }
-  const result = withGaps(graph, best ?? attainPeriod(graph, options), bounds.periodMs)
-  return { ...result, latencyGap: result.firstOutputMs / goal.firstOutputMs - 1 }
+  return best === undefined ? attainPeriod(graph, options) : withGaps(graph, best, bounds.periodMs)
 }
 
 /** A period at which batches do not meet: all work and all lags of one batch, one after another. */

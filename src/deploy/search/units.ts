@@ -95,11 +95,17 @@ function unitOf(
   }
   if (options.length > 0) return { name, tasks, options }
   const kinds = [...new Set(machine.gpus.map((gpu) => gpu.hardware))].join(', ')
-  if (refused.length === 0)
+  if (refused.length === 0) {
+    const known = Object.keys(graph.tasks[tasks[0]!]!.node.timesMs ?? {}).join(', ')
+    const lack =
+      tasks.length > 1
+        ? 'share a pinned state but no degree that all have a time for'
+        : 'has no time'
     throw new HorizonError(
       'ERR_DEPLOY_TIME_MISSING',
-      `${locate([...at, 'timesMs'])}: ${plural(tasks)} ${name} ${tasks.length > 1 ? 'share a pinned state but no degree' : 'has no time'} on ${kinds}`,
+      `${locate([...at, 'timesMs'])}: ${plural(tasks)} ${name} ${lack} on hardware '${kinds}'; there are times for: ${known}`,
     )
+  }
   throw new HorizonError(
     'ERR_DEPLOY_BUDGET',
     `${locate(at)}: the budget cannot hold ${plural(tasks)} ${name}: ${refused.join('; ')}`,
