@@ -14,4 +14,5 @@ export interface CommandEntry {
 export const COMMANDS: readonly CommandEntry[] = [
   { name: 'analyze', load: async () => (await import('./commands/analyze.js')).analyzeCommand },
   { name: 'plan', load: async () => (await import('./commands/plan.js')).planCommand },
+  { name: 'mcp', load: async () => (await import('./commands/mcp.js')).mcpCommand },
 ]

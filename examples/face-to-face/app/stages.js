@@ -4,7 +4,16 @@
  */
 
 /** Milliseconds each stage holds its device, declared (not measured): the proportions are assumed, see README. */
-export const HOLD_MS = { asr: 50, llm: 150, tts: 30, dit1: 15, dit2: 15, dit3: 15, dit4: 15, vae: 12 }
+export const HOLD_MS = {
+  asr: 50,
+  llm: 150,
+  tts: 30,
+  dit1: 15,
+  dit2: 15,
+  dit3: 15,
+  dit4: 15,
+  vae: 12,
+}
 
 /** Samples of one audio chunk, and numbers of one video chunk. */
 const CHUNK = 16

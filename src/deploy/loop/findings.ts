@@ -12,11 +12,23 @@ export function findingName(finding: Pick<Finding, 'rule' | 'nodes'>): string {
   return `${finding.rule}:${finding.nodes.join('+')}`
 }
 
+/** The analysis of a graph, computed once: tools page through it, and a large graph takes seconds. */
+export function analysisOf(graph: TaskGraph): readonly Finding[] {
+  let findings = known.get(graph)
+  if (findings === undefined) {
+    findings = analyze(graph)
+    known.set(graph, findings)
+  }
+  return findings
+}
+
+const known = new WeakMap<TaskGraph, readonly Finding[]>()
+
 /** Legal findings that could relieve a bottleneck. */
 export function findingsOf(graph: TaskGraph): readonly LegalFinding[] {
   const perRequest = sumOf(graph, 'request')
   const perBatch = sumOf(graph, 'batch')
-  return analyze(graph).flatMap((finding): LegalFinding[] => {
+  return analysisOf(graph).flatMap((finding): LegalFinding[] => {
     const { legal, relieves } = finding
     if (!legal || relieves === undefined) return []
     const whole = relieves.target === 'period' ? perBatch : perRequest + perBatch

@@ -15,7 +15,7 @@ import { openLedger } from './ledger-writer.js'
 import type { LegalFinding, LoopProject } from './loop-project.js'
 import { type MeasureProgress, measureVariant } from './measure-variant.js'
 import { type NextAction, nextAction } from './next-action.js'
-import { combinationsWith } from './rank.js'
+import { combinationsWith, PRIOR_GAIN } from './rank.js'
 import { inState, REFERENCE, SETTLED, type VariantSpec } from './variant.js'
 import { digestOf, makeWorkspace } from './workspace.js'
 
@@ -24,11 +24,19 @@ export interface VerifyReport {
   readonly why: string
 }
 
+/** Which findings become variants. What could relieve nothing (a gain of 0) never does by itself. */
+export interface SeedOptions {
+  /** @default all rules */
+  readonly rules?: readonly string[]
+  /** @default no limit */
+  readonly limit?: number
+}
+
 export interface MeasuredLoop {
   /** What is true now. */
   ledger(): Ledger
-  /** Proposes every finding of the analysis that no variant names yet; returns the new ids. */
-  seed(): readonly string[]
+  /** Proposes findings of the analysis that no variant names yet, the most promising first; returns the new ids. */
+  seed(options?: SeedOptions): readonly string[]
   propose(spec: VariantSpec): void
   /** Into implementation; returns the workspace, a copy of what the variant builds on. */
   implement(id: string): { readonly workspace: string }
@@ -68,13 +76,15 @@ export function openLoop(project: LoopProject): MeasuredLoop {
 
   const loop: MeasuredLoop = {
     ledger,
-    seed: () => {
-      const named = new Set(
-        [...ledger().variants.values()].map((item) => item.variant.spec.finding.id),
-      )
-      const fresh = project.findings.filter((finding) => !named.has(finding.id))
-      return fresh.map((finding) => {
-        const variant = specOf(finding, ledger())
+    seed: ({ rules, limit } = {}) => {
+      const variants = [...ledger().variants.values()]
+      const named = new Set(variants.map((item) => item.variant.spec.finding.id))
+      const fresh = project.findings
+        .filter((found) => !named.has(found.id) && found.expectedGain !== 0)
+        .filter((found) => rules === undefined || rules.includes(found.rule))
+        .toSorted((a, b) => (b.expectedGain ?? PRIOR_GAIN) - (a.expectedGain ?? PRIOR_GAIN))
+      return fresh.slice(0, limit).map((found) => {
+        const variant = specOf(found, ledger())
         record({ event: 'proposed', variant })
         return variant.id
       })

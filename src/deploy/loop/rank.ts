@@ -4,7 +4,7 @@
  * and is never stored. Scores order the work; no score ever accepts anything.
  */
 import { createHash } from 'node:crypto'
-import { familyOf, type Ledger, type VariantRecord } from './ledger.js'
+import type { Ledger, VariantRecord } from './ledger.js'
 import { REFERENCE, SETTLED, type Target, type VariantSpec } from './variant.js'
 
 export interface RankedVariant {
@@ -14,8 +14,8 @@ export interface RankedVariant {
   readonly why: string
 }
 
-/** What is assumed of a variant that nobody predicted, and how much of it a first result can move. */
-const PRIOR_GAIN = 0.1
+/** Gain assumed of a variant that nobody predicted; also the weight of what is believed of a rule before its first result. */
+export const PRIOR_GAIN = 0.1
 
 /** Open variants, the most promising first; ties by order of proposal. */
 export function rankOpen(ledger: Ledger): readonly RankedVariant[] {
@@ -111,11 +111,6 @@ export function paretoFront(ledger: Ledger, gpus: number): readonly VariantRecor
   return points
     .filter((point) => !points.some((other) => beats(other, point)))
     .sort((a, b) => a.point!.latencyMs - b.point!.latencyMs)
-}
-
-/** Budgets and targets that have variants, for reports. */
-export function families(ledger: Ledger): readonly string[] {
-  return [...new Set([...ledger.variants.values()].map((record) => familyOf(record.variant.spec)))]
 }
 
 /** The variant, what it combines, and what it was measured against, all the way down. */

@@ -102,8 +102,16 @@ export function readProjectPipeline(root: string, path: string): ReadPipeline {
       hint: 'Write the IR first: skills/deploy/references/ir.md describes it',
     })
   }
-  return readPipeline(readFileSync(full, 'utf8'), path)
+  const text = readFileSync(full, 'utf8')
+  const before = lastRead.get(full)
+  if (before?.text === text) return before.read
+  const read = readPipeline(text, path)
+  lastRead.set(full, { text, read })
+  return read
 }
+
+/** A file that has not changed gives the graph it gave before, and with it what was computed about that graph. */
+const lastRead = new Map<string, { readonly text: string; readonly read: ReadPipeline }>()
 
 function folderOf(root: string, folder: string | undefined, field: string): string {
   return folder === undefined ? root : containedPath(root, folder, field)
