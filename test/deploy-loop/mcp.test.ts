@@ -219,7 +219,7 @@ describe('the MCP server, driven by the official client over stdio', () => {
       }
       expect(new Set(seen).size).toBe(seen.length)
     }
-    await call('plan', { gpus: 4, objective: 'latency', effort: 100 })
+    await call('plan', { gpus: 1, objective: 'latency', effort: 100 })
     await call('propose', { seed: { limit: 100 } })
     await call('propose', { seed: { limit: 100 } })
     await call('next')
@@ -228,7 +228,7 @@ describe('the MCP server, driven by the official client over stdio', () => {
     await call('status', { cursor: status.nextCursor })
     await call('explain', { topic: 'n0' })
     await call('explain', { topic: 'gate' })
-    await call('emit', { gpus: 4, format: 'mermaid', effort: 100 })
+    await call('emit', { gpus: 1, format: 'mermaid', effort: 100 })
     await call('interpret')
     // A file with a hundred mistakes, and one that is no YAML.
     writeFileSync(

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { gateSchema } from '../../src/deploy/gate/declaration.js'
 import type { LoopProject } from '../../src/deploy/loop/loop-project.js'
 import { openLoop } from '../../src/deploy/loop/measured-loop.js'
 import { paretoFront } from '../../src/deploy/loop/rank.js'
@@ -146,6 +147,19 @@ describe('the measured loop', () => {
         expectedGain: 0.5,
       }),
     ).toThrow(/no finding of the analysis makes this legal/)
+    loop.close()
+  })
+
+  it('refuses a gate on tails that its runs can never fill, before any work', async () => {
+    const gate = gateSchema.parse({
+      primary: [{ sample: 'firstOutputMs', statistic: 'p99' }],
+      pilotPairs: 10,
+    })
+    const loop = openLoop(await project({ gates: { latency: gate, rate: gate, both: gate } }))
+    loop.seed()
+    expect(() => loop.implement('stream-tts')).toThrow(
+      /at least 100 samples over the pilot, got 10/,
+    )
     loop.close()
   })
 

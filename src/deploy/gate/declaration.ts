@@ -5,7 +5,8 @@
  * the measured runs alone.
  */
 import { z } from 'zod'
-import type { Metric } from './metric.js'
+import { HorizonError } from '../../core/errors.js'
+import { isPooled, type Metric, metricName, samplesNeeded } from './metric.js'
 
 const metricSchema = z.strictObject({
   sample: z.enum(['firstOutputMs', 'gapMs', 'ratePerSec']),
@@ -73,4 +74,21 @@ export type GateInput = z.input<typeof gateSchema>
 /** Every metric the declaration judges, primary first. */
 export function judgedMetrics(gate: GateDeclaration): readonly Metric[] {
   return [...gate.primary, ...gate.guards.map((guard) => guard.metric)]
+}
+
+/** Refuses a gate whose tails can never have enough samples, before anybody has worked for it. */
+export function requireEnoughRequests(gate: GateDeclaration, requestsPerRun: number): void {
+  for (const metric of judgedMetrics(gate)) {
+    // The number of outputs, and so of gaps, is not known before a run.
+    if (metric.sample === 'gapMs') continue
+    const needed = samplesNeeded(metric.statistic)
+    const got = requestsPerRun * (isPooled(metric.statistic) ? gate.pilotPairs : 1)
+    if (got >= needed) continue
+    throw new HorizonError('ERR_DEPLOY_GATE_SHORT_TAIL', 'this gate needs more requests per run', {
+      field: metricName(metric),
+      expected: `at least ${needed} samples ${isPooled(metric.statistic) ? 'over the pilot' : 'in every run'}`,
+      got,
+      hint: `A run has ${requestsPerRun} requests and the pilot ${gate.pilotPairs} pairs: lengthen 'measure', raise 'pilotPairs', or judge the median`,
+    })
+  }
 }

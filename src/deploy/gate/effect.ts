@@ -13,6 +13,7 @@ import {
   type PairedRuns,
   PROBABILITY,
   quantile,
+  samplesNeeded,
 } from './metric.js'
 import type { SeededRandom } from './seeded-random.js'
 import { locationBounds } from './signed-rank.js'
@@ -109,11 +110,8 @@ function invert(from: number, direction: 1 | -1, refused: (effect: number) => bo
   return from + direction * outside
 }
 
-/** Under `1 / (1 - p)` requests the quantile is the maximum, and a comparison of maxima is no comparison of tails. */
 function requireSamples(metric: Metric, ...sides: readonly (readonly Float64Array[])[]): void {
-  const probability = PROBABILITY[metric.statistic]
-  if (probability === 0.5) return
-  const needed = Math.ceil(1 / (1 - probability) - 1e-9)
+  const needed = samplesNeeded(metric.statistic)
   const pooled = isPooled(metric.statistic)
   for (const side of sides) {
     const sizes = side.map((run) => run.length)

@@ -87,6 +87,11 @@ export function isPooled(statistic: Statistic): statistic is 'p95' | 'p99' {
   return statistic === 'p95' || statistic === 'p99'
 }
 
+/** Fewest samples of a quantile: under `1 / (1 - p)` it is the maximum, and comparing maxima is not comparing tails. */
+export function samplesNeeded(statistic: Statistic): number {
+  return statistic === 'median' ? 1 : Math.ceil(1 / (1 - PROBABILITY[statistic]) - 1e-9)
+}
+
 /** Nearest-rank quantile; the median of an even count is the mean of the middle two. */
 export function quantile(values: ArrayLike<number>, probability: number): number {
   const sorted = Float64Array.from(values).sort()

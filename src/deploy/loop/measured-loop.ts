@@ -7,10 +7,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
+import { requireEnoughRequests } from '../gate/declaration.js'
 import type { Backend } from '../harness/backend.js'
 import { describeDifference, firstDifference } from '../harness/compare.js'
 import { drive, outputsOf, type ScriptedRequest } from '../harness/drive.js'
-import { type Ledger, recordOf } from './ledger.js'
+import { gateOf, type Ledger, recordOf } from './ledger.js'
 import { openLedger } from './ledger-writer.js'
 import type { LegalFinding, LoopProject } from './loop-project.js'
 import { type MeasureProgress, measureVariant } from './measure-variant.js'
@@ -95,6 +96,7 @@ export function openLoop(project: LoopProject): MeasuredLoop {
     },
     implement: (id) => {
       const { spec } = inState(recordOf(ledger(), id).variant, 'proposed', 'failed-verification')
+      requireEnoughRequests(gateOf(ledger(), spec), project.measureScript.length)
       const template = spec.against === REFERENCE ? project.template : workspaceOf(spec.against)
       const workspace = makeWorkspace(variantsFolder, id, template)
       record({ event: 'implementing', id })
