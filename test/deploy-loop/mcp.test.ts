@@ -64,7 +64,7 @@ function exampleProject(): string {
   const file = join(project, 'loop.yaml')
   const quick = readFileSync(file, 'utf8')
     .replace('chunks: 12', 'chunks: 4')
-    .replaceAll('pilotPairs: 6', 'pilotPairs: 5\n    maxPairs: 10')
+    .replaceAll('pilotPairs: 6\n    maxPairs: 20', 'pilotPairs: 5\n    maxPairs: 10')
   writeFileSync(file, quick)
   return project
 }
