@@ -3,9 +3,10 @@
  * The search over placements: a beam for a first answer, branch and bound for the proof, and, where that is too large,
  * repair of small neighbourhoods until the budget of nodes is spent. Same input, same seed: same answer.
  */
+import { cycleBound } from '../bounds/cycle-bound.js'
 import { deploymentBounds, lowestLatency } from '../bounds/deployment-bounds.js'
 import type { Machine } from '../bounds/machine.js'
-import { applyPlacement, type Placement } from '../bounds/placement.js'
+import { applyPlacement, type Placement, timeOf } from '../bounds/placement.js'
 import type { TaskGraph } from '../ir/task-graph.js'
 import { seededRandom } from '../schedule/random.js'
 import { beamSearch } from './beam.js'
@@ -25,7 +26,7 @@ export interface SearchOptions {
   readonly nodes?: number
   /** Placements kept beside the best. @default 6 */
   readonly keep?: number
-  /** @default 24 */
+  /** @default 24, and 8 above 16 units */
   readonly beamWidth?: number
   /** @default 1 */
   readonly seed?: number
@@ -65,7 +66,7 @@ export function search(
   }
   const total = options.nodes ?? 300_000
   const budget = { nodes: total }
-  beamSearch(root, order, scores, best, branch, options.beamWidth ?? 24)
+  beamSearch(root, order, scores, best, branch, options.beamWidth ?? (units.length > 16 ? 8 : 24))
   // Half of the budget for the proof; if that does not do, the rest improves the answer.
   const proof = { nodes: Math.ceil(total / 2) }
   const complete = branchAndBound(root, order, scores, best, branch, proof)
@@ -88,9 +89,13 @@ export function search(
       budget.nodes -= Math.max(1, given - share.nodes)
     }
   }
-  const floor = rootKey[0]!
   const lower =
-    objective.kind === 'rate' ? periodLowerBound(units, machine.gpus.length, floor) : floor
+    objective.kind === 'rate'
+      ? Math.max(
+          periodLowerBound(units, machine.gpus.length, rootKey[0]!),
+          cycleLowerBound(graph, units),
+        )
+      : rootKey[0]!
   return {
     found: best.found,
     complete,
@@ -106,6 +111,26 @@ export function placementOf(graph: TaskGraph, units: readonly Unit[], found: Fou
     for (const task of unit.tasks)
       placement[graph.tasks[task]!.path] = found.assignment.gpus[index]!
   return placement
+}
+
+/** The cycle bound with every unit at its best time and no lag: no placement has less. */
+function cycleLowerBound(graph: TaskGraph, units: readonly Unit[]): number {
+  const tauMs = graph.tasks.map((task, index) => {
+    const unit = units.find((candidate) => candidate.tasks.includes(index))
+    if (unit === undefined) return timeOf(task.node, 'cpu', 1)!
+    const slot = unit.tasks.indexOf(index)
+    return Math.min(...unit.options.map((option) => option.tauMs[slot]!))
+  })
+  const edges = graph.dependences.map(({ from, to, lambda }, origin) => ({
+    from,
+    to,
+    lambda,
+    kappaMs: 0,
+    origin,
+  }))
+  const periodic = graph.tasks.map((task) => task.node.runs === 'batch')
+  const none = { share: [], entries: [], outputs: [], resources: [], resourceCount: 0 }
+  return cycleBound({ tauMs, edges, periodic, ...none }).periodMs
 }
 
 /** Units to take out and place anew: some on the busiest GPU, some anywhere. */
