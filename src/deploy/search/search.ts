@@ -14,9 +14,11 @@ import { bestList, type Found } from './best-list.js'
 import { type BranchOptions, branchAndBound } from './branch-and-bound.js'
 import type { OverlapRule } from './candidate-groups.js'
 import { keyOf, type Objective } from './objective.js'
+import { packingBound } from './packing-bound.js'
 import { periodLowerBound } from './period-lower-bound.js'
 import { type Score, scorer } from './scorer.js'
 import { emptyState, type SearchState, stateOf } from './search-state.js'
+import { spreadLoad } from './spread-load.js'
 import type { Unit } from './units.js'
 
 export interface SearchOptions {
@@ -67,12 +69,25 @@ export function search(
   const total = options.nodes ?? 300_000
   const budget = { nodes: total }
   beamSearch(root, order, scores, best, branch, options.beamWidth ?? (units.length > 16 ? 8 : 24))
-  // Half of the budget for the proof; if that does not do, the rest improves the answer.
-  const proof = { nodes: Math.ceil(total / 2) }
+  // A part of the budget for the proof; if that does not do, the rest improves the answer.
+  const part = Math.ceil(total / (units.length > 16 ? 8 : 2))
+  const proof = { nodes: part }
   const complete = branchAndBound(root, order, scores, best, branch, proof)
-  budget.nodes -= Math.ceil(total / 2) - proof.nodes
+  budget.nodes -= part - proof.nodes
   if (!complete && best.found.length > 0) {
     const random = seededRandom(options.seed ?? 1)
+    if (objective.kind === 'rate') {
+      const share = { nodes: Math.ceil(budget.nodes * 0.8) }
+      budget.nodes -= share.nodes
+      for (const state of spreadLoad(units, machine, best.found[0]!, {
+        overlap,
+        random,
+        budget: share,
+      })) {
+        const score = finish(state, scores.score(state))
+        best.offer(state, keyOf(objective, score), score)
+      }
+    }
     while (budget.nodes > 0) {
       const free = neighbourhood(best.found[0]!, units, machine, random)
       const state = stateOf(units, machine, best.found[0]!.assignment, (unit) => !free.has(unit))
@@ -89,11 +104,16 @@ export function search(
       budget.nodes -= Math.max(1, given - share.nodes)
     }
   }
-  const lower =
-    objective.kind === 'rate'
-      ? Math.max(
-          periodLowerBound(units, machine.gpus.length, rootKey[0]!),
-          cycleLowerBound(graph, units),
+  const lower = complete
+    ? rootKey[0]!
+    : objective.kind === 'rate'
+      ? packingBound(
+          units,
+          machine.gpus.length,
+          Math.max(
+            periodLowerBound(units, machine.gpus.length, rootKey[0]!),
+            cycleLowerBound(graph, units),
+          ),
         )
       : rootKey[0]!
   return {
