@@ -7,4 +7,9 @@ import type { Bench } from './bench.js'
 export const BENCHES: ReadonlyArray<{
   readonly name: string
   readonly load: () => Promise<Bench>
-}> = []
+}> = [
+  {
+    name: 'deploy-search',
+    load: async () => (await import('./deploy-search.js')).deploySearchBench,
+  },
+]
