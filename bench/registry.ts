@@ -7,4 +7,10 @@ import type { Bench } from './bench.js'
 export const BENCHES: ReadonlyArray<{
   readonly name: string
   readonly load: () => Promise<Bench>
-}> = [{ name: 'gate', load: async () => (await import('./gate.js')).gateBench }]
+}> = [
+  {
+    name: 'deploy-search',
+    load: async () => (await import('./deploy-search.js')).deploySearchBench,
+  },
+  { name: 'gate', load: async () => (await import('./gate.js')).gateBench },
+]

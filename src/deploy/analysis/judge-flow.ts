@@ -85,9 +85,6 @@ export function judgeAsynchronous(graph: TaskGraph, name: string): Verdict {
       [],
       held,
     )
-  const rate = graph.tasks[leaves[0]!]!.node.runs
-  return verdict(
-    true,
-    `${name} runs once per ${rate}: it enters the first-output latency, not the period`,
-  )
+  const when = graph.tasks[leaves[0]!]!.node.runs === 'event' ? 'on an event' : 'once per request'
+  return verdict(true, `${name} runs ${when}: it enters the first-output latency, not the period`)
 }

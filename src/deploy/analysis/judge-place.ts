@@ -139,7 +139,7 @@ export function judgeCoLocation(graph: TaskGraph, names: readonly [string, strin
   const most = Math.max(1, ...common.map((pair) => Number(pair.split('/')[1])))
   return verdict(
     true,
-    `${names.join(' and ')} can share one group${timed.length > 0 ? ` of up to ${most} GPUs` : ''}`,
+    `${names.join(' and ')} can share one group${timed.length > 0 ? ` of up to ${most} GPU${most > 1 ? 's' : ''}` : ''}`,
   )
 }
 

@@ -59,6 +59,8 @@ export function relief(
       )
     case 'disaggregate':
     case 'pipeline-batches':
+      if (least(work) === 0)
+        return make('period', undefined, 'what runs once does not interrupt the stream')
       return make('period', least(work), `the shorter of the two is hidden behind the longer`)
     case 'pipeline-steps': {
       const steps = sides[0]!.map((leaf) => sum(graph, [leaf], 'batch'))

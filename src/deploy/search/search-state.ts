@@ -3,6 +3,7 @@
  * A partial placement during a search, cheap to extend and to take back: units on groups, load and memory per GPU.
  */
 import type { Machine } from '../bounds/machine.js'
+import type { GpuPool } from './gpu-pools.js'
 import type { Unit, UnitOption } from './units.js'
 
 export interface SearchState {
@@ -20,6 +21,9 @@ export interface SearchState {
   /** Per GPU and state: GiB of it that stand there. */
   readonly held: Float64Array
   readonly stateCount: number
+  /** Counts changes; what is derived from the groups is good for one version. */
+  version: number
+  readonly pools: Map<string, { readonly version: number; readonly pools: GpuPool[] }>
 }
 
 export function emptyState(units: readonly Unit[], machine: Machine): SearchState {
@@ -28,6 +32,8 @@ export function emptyState(units: readonly Unit[], machine: Machine): SearchStat
   return {
     held: new Float64Array(machine.gpus.length * stateCount),
     stateCount,
+    version: 0,
+    pools: new Map(),
     units,
     machine,
     option: new Int32Array(units.length).fill(-1),
@@ -61,6 +67,7 @@ export function assign(
   option: number,
   gpus: readonly number[],
 ): Undo {
+  state.version += 1
   let group = state.groups.findIndex(
     (other) => other.gpus.length === gpus.length && other.gpus.every((gpu, i) => gpu === gpus[i]),
   )
@@ -90,6 +97,7 @@ export function assign(
 
 /** Takes the unit assigned last back. Saved sums are put back, so that rounding never builds up over a long search. */
 export function unassign(state: SearchState, unit: number, undo: Undo): void {
+  state.version += 1
   const group = state.groups[state.group[unit]!]!
   const { states } = state.units[unit]!.options[state.option[unit]!]!
   let saved = 0
@@ -119,6 +127,7 @@ export function cloneState(state: SearchState): SearchState {
     memoryGiB: state.memoryGiB.slice(),
     users: state.users.slice(),
     held: state.held.slice(),
+    pools: new Map(),
   }
 }
 

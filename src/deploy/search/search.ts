@@ -3,9 +3,10 @@
  * The search over placements: a beam for a first answer, branch and bound for the proof, and, where that is too large,
  * repair of small neighbourhoods until the budget of nodes is spent. Same input, same seed: same answer.
  */
+import { cycleBound } from '../bounds/cycle-bound.js'
 import { deploymentBounds, lowestLatency } from '../bounds/deployment-bounds.js'
 import type { Machine } from '../bounds/machine.js'
-import { applyPlacement, type Placement } from '../bounds/placement.js'
+import { applyPlacement, type Placement, timeOf } from '../bounds/placement.js'
 import type { TaskGraph } from '../ir/task-graph.js'
 import { seededRandom } from '../schedule/random.js'
 import { beamSearch } from './beam.js'
@@ -13,9 +14,11 @@ import { bestList, type Found } from './best-list.js'
 import { type BranchOptions, branchAndBound } from './branch-and-bound.js'
 import type { OverlapRule } from './candidate-groups.js'
 import { keyOf, type Objective } from './objective.js'
+import { packingBound } from './packing-bound.js'
 import { periodLowerBound } from './period-lower-bound.js'
 import { type Score, scorer } from './scorer.js'
 import { emptyState, type SearchState, stateOf } from './search-state.js'
+import { spreadLoad } from './spread-load.js'
 import type { Unit } from './units.js'
 
 export interface SearchOptions {
@@ -25,7 +28,7 @@ export interface SearchOptions {
   readonly nodes?: number
   /** Placements kept beside the best. @default 6 */
   readonly keep?: number
-  /** @default 24 */
+  /** @default 24, and 8 above 16 units */
   readonly beamWidth?: number
   /** @default 1 */
   readonly seed?: number
@@ -65,13 +68,26 @@ export function search(
   }
   const total = options.nodes ?? 300_000
   const budget = { nodes: total }
-  beamSearch(root, order, scores, best, branch, options.beamWidth ?? 24)
-  // Half of the budget for the proof; if that does not do, the rest improves the answer.
-  const proof = { nodes: Math.ceil(total / 2) }
+  beamSearch(root, order, scores, best, branch, options.beamWidth ?? (units.length > 16 ? 8 : 24))
+  // A part of the budget for the proof; if that does not do, the rest improves the answer.
+  const part = Math.ceil(total / (units.length > 16 ? 8 : 2))
+  const proof = { nodes: part }
   const complete = branchAndBound(root, order, scores, best, branch, proof)
-  budget.nodes -= Math.ceil(total / 2) - proof.nodes
+  budget.nodes -= part - proof.nodes
   if (!complete && best.found.length > 0) {
     const random = seededRandom(options.seed ?? 1)
+    if (objective.kind === 'rate') {
+      const share = { nodes: Math.ceil(budget.nodes * 0.8) }
+      budget.nodes -= share.nodes
+      for (const state of spreadLoad(units, machine, best.found[0]!, {
+        overlap,
+        random,
+        budget: share,
+      })) {
+        const score = finish(state, scores.score(state))
+        best.offer(state, keyOf(objective, score), score)
+      }
+    }
     while (budget.nodes > 0) {
       const free = neighbourhood(best.found[0]!, units, machine, random)
       const state = stateOf(units, machine, best.found[0]!.assignment, (unit) => !free.has(unit))
@@ -88,9 +104,18 @@ export function search(
       budget.nodes -= Math.max(1, given - share.nodes)
     }
   }
-  const floor = rootKey[0]!
-  const lower =
-    objective.kind === 'rate' ? periodLowerBound(units, machine.gpus.length, floor) : floor
+  const lower = complete
+    ? rootKey[0]!
+    : objective.kind === 'rate'
+      ? packingBound(
+          units,
+          machine.gpus.length,
+          Math.max(
+            periodLowerBound(units, machine.gpus.length, rootKey[0]!),
+            cycleLowerBound(graph, units),
+          ),
+        )
+      : rootKey[0]!
   return {
     found: best.found,
     complete,
@@ -106,6 +131,26 @@ export function placementOf(graph: TaskGraph, units: readonly Unit[], found: Fou
     for (const task of unit.tasks)
       placement[graph.tasks[task]!.path] = found.assignment.gpus[index]!
   return placement
+}
+
+/** The cycle bound with every unit at its best time and no lag: no placement has less. */
+function cycleLowerBound(graph: TaskGraph, units: readonly Unit[]): number {
+  const tauMs = graph.tasks.map((task, index) => {
+    const unit = units.find((candidate) => candidate.tasks.includes(index))
+    if (unit === undefined) return timeOf(task.node, 'cpu', 1)!
+    const slot = unit.tasks.indexOf(index)
+    return Math.min(...unit.options.map((option) => option.tauMs[slot]!))
+  })
+  const edges = graph.dependences.map(({ from, to, lambda }, origin) => ({
+    from,
+    to,
+    lambda,
+    kappaMs: 0,
+    origin,
+  }))
+  const periodic = graph.tasks.map((task) => task.node.runs === 'batch')
+  const none = { share: [], entries: [], outputs: [], resources: [], resourceCount: 0 }
+  return cycleBound({ tauMs, edges, periodic, ...none }).periodMs
 }
 
 /** Units to take out and place anew: some on the busiest GPU, some anywhere. */
