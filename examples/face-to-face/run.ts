@@ -13,6 +13,7 @@ import {
   type BackendSession,
   deploymentBounds,
   drive,
+  fingerprint,
   interpretProject,
   type MeasuredLoop,
   machine,
@@ -59,7 +60,9 @@ try {
   const rows = await measureAll(loop, read)
   loop.close()
   process.stdout.write(
-    values.json === true ? `${JSON.stringify({ scale: SCALE, rows })}\n` : render(rows),
+    values.json === true
+      ? `${JSON.stringify({ scale: SCALE, machine: fingerprint(), rows })}\n`
+      : render(rows),
   )
   const accepted = [...loop.ledger().variants.values()].every(
     (item) => item.variant.state !== 'rejected',
@@ -237,5 +240,6 @@ function render(rows: readonly Row[]): string {
       .join('  ')
       .trimEnd(),
   )
-  return `${table.join('\n')}\n\nMedians of ${ROUNDS} interleaved runs each. Context only: on 1, 3 and 8 B200 GPUs the paper reports 27.4x, about 69x and 65x.\n`
+  const { load1: load, cores } = fingerprint()
+  return `${table.join('\n')}\n\nMedians of ${ROUNDS} interleaved runs each; load of the machine ${load} on ${cores} cores. Context only: on 1, 3 and 8 B200 GPUs the paper reports 27.4x, about 69x and 65x.\n`
 }

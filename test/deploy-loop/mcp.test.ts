@@ -63,8 +63,8 @@ function exampleProject(): string {
   // Shorter runs and fewer pairs than the example's own: what is tested is the way, not the figure.
   const file = join(project, 'loop.yaml')
   const quick = readFileSync(file, 'utf8')
-    .replace('chunks: 12', 'chunks: 4')
-    .replaceAll('pilotPairs: 6\n    maxPairs: 20', 'pilotPairs: 5\n    maxPairs: 10')
+    .replace('chunks: 12', 'chunks: 8')
+    .replaceAll('pilotPairs: 6\n    maxPairs: 20', 'pilotPairs: 5\n    maxPairs: 14')
   writeFileSync(file, quick)
   return project
 }

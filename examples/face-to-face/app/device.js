@@ -24,12 +24,17 @@ export function openDevice() {
   // Waiting jobs: earliest batch first, then the stage nearest to the output.
   const waiting = []
   let running
+  // When the device is free again by its own clock.
+  let freeAt = 0
 
   const startNext = () => {
     if (running !== undefined || waiting.length === 0) return
     waiting.sort((a, b) => a.batch - b.batch || b.order - a.order)
     running = waiting.shift()
-    worker.postMessage(performance.timeOrigin + performance.now() + HOLD_MS[running.stage] * SCALE)
+    // A job that was waiting began when the one before it ended, however late this thread hears of that end.
+    const start = running.since <= freeAt ? freeAt : now()
+    freeAt = start + HOLD_MS[running.stage] * SCALE
+    worker.postMessage(freeAt)
   }
   worker.on('message', () => {
     const done = running
@@ -41,7 +46,7 @@ export function openDevice() {
   return {
     hold: (stage, batch = 0) =>
       new Promise((resolve) => {
-        waiting.push({ stage, batch, order: ORDER.indexOf(stage), resolve })
+        waiting.push({ stage, batch, order: ORDER.indexOf(stage), since: now(), resolve })
         startNext()
       }),
     close: () => worker.terminate(),
@@ -49,3 +54,6 @@ export function openDevice() {
 }
 
 const ORDER = Object.keys(HOLD_MS)
+
+/** Milliseconds on the clock that all threads share. */
+const now = () => performance.timeOrigin + performance.now()
