@@ -78,7 +78,8 @@ async function takeThrough(
   { project }: ReadLoopProject,
   deployment: Deployment,
 ): Promise<void> {
-  const { id, title, target, gpus, against } = deployment
+  const { id, title, target, gpus } = deployment
+  const against = acceptedBelow(loop, deployment)
   const found = project.findings.find((item) => item.id === deployment.finding)!
   const finding = { id: found.id, rule: found.rule, why: found.why }
   const { bottleneck, expectedGain } = found
@@ -111,6 +112,14 @@ async function takeThrough(
     ),
   )
   log(`${id}: ${state} against ${against} (${why}; ${looks?.join('; ')})`)
+}
+
+/** What it builds on, or what that builds on, down to the reference: a busy machine may leave a step unproved. */
+function acceptedBelow(loop: MeasuredLoop, deployment: Deployment): string {
+  const parent = DEPLOYMENTS.find((item) => item.id === deployment.against)
+  if (parent === undefined) return REFERENCE
+  const accepted = loop.ledger().variants.get(parent.id)?.variant.state === 'accepted'
+  return accepted ? parent.id : acceptedBelow(loop, parent)
 }
 
 /** All four, interleaved in random order, in one go. */

@@ -64,7 +64,7 @@ function exampleProject(): string {
   const file = join(project, 'loop.yaml')
   const quick = readFileSync(file, 'utf8')
     .replace('chunks: 12', 'chunks: 8')
-    .replaceAll('pilotPairs: 6\n    maxPairs: 20', 'pilotPairs: 5\n    maxPairs: 14')
+    .replaceAll('pilotPairs: 6\n    maxPairs: 20', 'pilotPairs: 5\n    maxPairs: 40')
   writeFileSync(file, quick)
   return project
 }

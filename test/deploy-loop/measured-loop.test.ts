@@ -62,7 +62,7 @@ describe('the measured loop', () => {
     const loop = openLoop(
       await project({
         findings: [finding('stream-tts')],
-        candidate: (id) => chunkBackend(id, 8),
+        candidate: (id) => chunkBackend(id, 15),
       }),
     )
     loop.seed()

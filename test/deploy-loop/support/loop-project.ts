@@ -34,15 +34,15 @@ export function chunkBackend(name: string, waitMs: number, wrong = false): Backe
   })
 }
 
-/** The quickest gate there is: few pairs, a large effect. */
+/** A quick gate: a large effect, so few pairs unless the machine is noisy. */
 export const QUICK_GATE: GateInput = {
   primary: [{ sample: 'firstOutputMs', statistic: 'median' }],
   minimumEffect: 0.05,
   detectEffect: 0.5,
-  power: 0.5,
+  power: 0.9,
   pilotPairs: 5,
   minPairs: 10,
-  maxPairs: 12,
+  maxPairs: 60,
 }
 
 export async function loopProject(
@@ -63,7 +63,7 @@ export async function loopProject(
       finding('stream-tts'),
       finding('split-vae', { rule: 'disaggregate', bottleneck: 'vae' }),
     ],
-    reference: chunkBackend('reference', 8),
+    reference: chunkBackend('reference', 15),
     referenceDigest: null,
     candidate: (id) => chunkBackend(id, 1),
     template,

@@ -108,7 +108,7 @@ export function trialGate(statistic: Statistic): GateDeclaration {
   return gateSchema.parse({
     primary: [{ sample: 'firstOutputMs', statistic }],
     pilotPairs: tail ? 20 : 10,
-    maxPairs: tail ? 400 : 60,
+    maxPairs: tail ? 500 : 60,
   })
 }
 
