@@ -6,6 +6,7 @@
  */
 import type { RunSamples } from '../gate/metric.js'
 import type { BackendSession } from './backend.js'
+import { type Clock, REAL_CLOCK } from './clock.js'
 
 /** One request of a script. Times in milliseconds from the start of the run, ascending. */
 export interface ScriptedRequest {
@@ -25,21 +26,22 @@ export interface RequestRecord {
 export async function drive(
   session: BackendSession,
   script: readonly ScriptedRequest[],
+  clock: Clock = REAL_CLOCK,
 ): Promise<RequestRecord[]> {
-  const start = performance.now()
-  const sinceStart = (): number => performance.now() - start
+  const start = clock.now()
+  const sinceStart = (): number => clock.now() - start
   return await Promise.all(
     script.map(async (request) => {
       let lateMs = 0
       const due = request.inputs.at(-1)?.atMs ?? 0
       async function* inputs(): AsyncIterable<unknown> {
         for (const input of request.inputs) {
-          await sleepUntil(start + input.atMs)
+          await clock.sleepUntil(start + input.atMs)
           lateMs = sinceStart() - input.atMs
           yield input.value
         }
       }
-      await sleepUntil(start + (request.inputs[0]?.atMs ?? 0))
+      await clock.sleepUntil(start + (request.inputs[0]?.atMs ?? 0))
       const outputs: { atMs: number; value: unknown }[] = []
       for await (const value of session.request(inputs())) {
         outputs.push({ atMs: sinceStart(), value })
@@ -80,9 +82,4 @@ export function measureRun(
 /** Outputs alone, per request, for the comparison with the reference. */
 export function outputsOf(records: readonly RequestRecord[]): unknown[][] {
   return records.map((record) => record.outputs.map((output) => output.value))
-}
-
-async function sleepUntil(time: number): Promise<void> {
-  const wait = time - performance.now()
-  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
 }

@@ -16,8 +16,9 @@ import {
   type StageRecord,
 } from './measurement.js'
 import {
+  advance,
+  type NextState,
   REFERENCE,
-  requireNext,
   SETTLED,
   type Variant,
   type VariantSpec,
@@ -158,10 +159,9 @@ type Transition = Exclude<
 
 function transition(ledger: Ledger, event: Transition, line: JournalLine): Ledger {
   const record = recordOf(ledger, event.id)
-  const { spec, state } = record.variant
+  const { spec } = record.variant
   const to: VariantState = event.event === 'verified' ? 'measuring' : event.event
-  requireNext(spec.id, state, to)
-  const moved = { ...record, variant: { spec, state: to } }
+  const moved = { ...record, variant: advance(record.variant, to as NextState<VariantState>) }
   const put = (change: Partial<VariantRecord>, more: Partial<Ledger> = {}): Ledger => ({
     ...ledger,
     ...more,

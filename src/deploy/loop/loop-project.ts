@@ -5,6 +5,7 @@
  */
 import type { GateDeclaration } from '../gate/declaration.js'
 import type { Backend } from '../harness/backend.js'
+import type { Clock } from '../harness/clock.js'
 import type { Tolerances } from '../harness/compare.js'
 import type { ScriptedRequest } from '../harness/drive.js'
 import type { Target } from './variant.js'
@@ -47,6 +48,8 @@ export interface LoopProject {
   readonly warmUpRuns: number
   /** Pause between runs, so that one does not heat the next. */
   readonly coolDownMs: number
+  /** @default the machine's own */
+  readonly clock?: Clock
 }
 
 /** The gate of each target, unless declared otherwise: the target's metric must improve, and its tail must not suffer. */

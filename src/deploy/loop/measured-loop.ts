@@ -9,15 +9,26 @@ import { join } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
 import { requireEnoughRequests } from '../gate/declaration.js'
 import type { Backend } from '../harness/backend.js'
+import type { Clock } from '../harness/clock.js'
 import { describeDifference, firstDifference } from '../harness/compare.js'
 import { drive, outputsOf, type ScriptedRequest } from '../harness/drive.js'
+import type { LoopEvent } from './events.js'
 import { gateOf, type Ledger, recordOf } from './ledger.js'
 import { openLedger } from './ledger-writer.js'
 import type { LegalFinding, LoopProject } from './loop-project.js'
 import { type MeasureProgress, measureVariant } from './measure-variant.js'
 import { type NextAction, nextAction } from './next-action.js'
 import { combinationsWith, PRIOR_GAIN } from './rank.js'
-import { inState, REFERENCE, SETTLED, type VariantSpec } from './variant.js'
+import {
+  inState,
+  isIn,
+  type NextState,
+  REFERENCE,
+  SETTLED,
+  type Variant,
+  type VariantSpec,
+  type VariantState,
+} from './variant.js'
 import { digestOf, makeWorkspace } from './workspace.js'
 
 export interface VerifyReport {
@@ -58,6 +69,12 @@ export function openLoop(project: LoopProject): MeasuredLoop {
   const { ledger, record, close } = openLedger(project)
   const variantsFolder = join(project.folder, 'variants')
   mkdirSync(variantsFolder, { recursive: true })
+  /** A step that the types allow from the state the variant is known to be in. */
+  const move = <S extends VariantState>(
+    _from: Variant<S>,
+    _to: NextState<S>,
+    event: LoopEvent,
+  ): void => record(event)
   const workspaceOf = (id: string): string =>
     join(variantsFolder, recordOf(ledger(), id).variant.spec.id)
   const backendOf = (id: string): Backend =>
@@ -95,25 +112,27 @@ export function openLoop(project: LoopProject): MeasuredLoop {
       record({ event: 'proposed', variant: spec })
     },
     implement: (id) => {
-      const { spec } = inState(recordOf(ledger(), id).variant, 'proposed', 'failed-verification')
+      const variant = inState(recordOf(ledger(), id).variant, 'proposed', 'failed-verification')
+      const { spec } = variant
       requireEnoughRequests(gateOf(ledger(), spec), project.measureScript.length)
       const template = spec.against === REFERENCE ? project.template : workspaceOf(spec.against)
       const workspace = makeWorkspace(variantsFolder, id, template)
-      record({ event: 'implementing', id })
+      move(variant, 'implementing', { event: 'implementing', id })
       return { workspace }
     },
     verify: async (id) => {
-      const { variant } = recordOf(ledger(), id)
-      inState(variant, 'implementing', 'verifying')
+      const variant = inState(recordOf(ledger(), id).variant, 'implementing', 'verifying')
       const digest = digestOf(workspaceOf(id))
       // Interrupted once: its digest is on record, and the files may have changed since.
       if (variant.state === 'verifying' && recordOf(ledger(), id).digest !== digest)
         return fail(id, 'the workspace changed while verification was interrupted')
-      if (variant.state === 'implementing') record({ event: 'verifying', id, digest })
+      if (isIn(variant, 'implementing'))
+        move(variant, 'verifying', { event: 'verifying', id, digest })
+      const verifying = inState(recordOf(ledger(), id).variant, 'verifying')
       const expected = await answers(project.verifyScript)
       let got: unknown[][]
       try {
-        got = await outputsFrom(backendOf(id), project.verifyScript)
+        got = await outputsFrom(backendOf(id), project.verifyScript, project.clock)
       } catch (error) {
         return fail(id, error instanceof Error ? error.message : String(error))
       }
@@ -124,7 +143,8 @@ export function openLoop(project: LoopProject): MeasuredLoop {
       const outputs = got.reduce((sum, request) => sum + request.length, 0)
       if (outputs === 0)
         return fail(id, 'neither the reference nor the candidate answered anything')
-      record({ event: 'verified', id, digest, requests: got.length, outputs })
+      const requests = got.length
+      move(verifying, 'measuring', { event: 'verified', id, digest, requests, outputs })
       return {
         equal: true,
         why: `${outputs} outputs of ${got.length} requests equal the reference`,
@@ -137,7 +157,15 @@ export function openLoop(project: LoopProject): MeasuredLoop {
         options.maxMs ?? Infinity,
       ),
     withdraw: (id, reason) => {
-      record({ event: 'withdrawn', id, reason })
+      const open = inState(
+        recordOf(ledger(), id).variant,
+        'proposed',
+        'implementing',
+        'verifying',
+        'failed-verification',
+        'measuring',
+      )
+      move(open, 'withdrawn', { event: 'withdrawn', id, reason })
       catchUp()
     },
     raiseBudget: (runs, reason) => record({ event: 'budget', budget: { runs }, reason }),
@@ -146,7 +174,12 @@ export function openLoop(project: LoopProject): MeasuredLoop {
     close,
   }
   const fail = (id: string, why: string): VerifyReport => {
-    record({ event: 'failed-verification', id, why: why.slice(0, 2000) })
+    const verifying = inState(recordOf(ledger(), id).variant, 'verifying')
+    move(verifying, 'failed-verification', {
+      event: 'failed-verification',
+      id,
+      why: why.slice(0, 2000),
+    })
     return { equal: false, why }
   }
   return loop
@@ -156,10 +189,11 @@ export function openLoop(project: LoopProject): MeasuredLoop {
 async function outputsFrom(
   backend: Backend,
   script: readonly ScriptedRequest[],
+  clock: Clock | undefined,
 ): Promise<unknown[][]> {
   const session = await backend.open()
   try {
-    return outputsOf(await drive(session, script))
+    return outputsOf(await drive(session, script, clock))
   } finally {
     await session.close()
   }
@@ -173,7 +207,7 @@ function referenceAnswers(
   return async (script) => {
     const before = known.get(script)
     if (before !== undefined) return await before
-    const answer = outputsFrom(project.reference, script)
+    const answer = outputsFrom(project.reference, script, project.clock)
     known.set(script, answer)
     answer.catch(() => known.delete(script))
     return await answer

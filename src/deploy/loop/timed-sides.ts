@@ -29,7 +29,7 @@ export async function openSides(
     try {
       sessions.set(side, await backend.open())
       for (let i = 0; i < project.warmUpRuns; i++)
-        await drive(sessions.get(side)!, project.measureScript)
+        await drive(sessions.get(side)!, project.measureScript, project.clock)
     } catch (error) {
       failures.set(side, messageOf(error))
     }
@@ -43,7 +43,7 @@ export async function openSides(
       if (failure !== undefined) return { unequal: failure }
       await pause(project.coolDownMs)
       try {
-        const records = await drive(sessions.get(where)!, project.measureScript)
+        const records = await drive(sessions.get(where)!, project.measureScript, project.clock)
         const difference = firstDifference(expected, outputsOf(records), project.tolerances)
         if (difference !== undefined) return { unequal: describeDifference(difference) }
         return { samples: rounded(measureRun(records)) }

@@ -66,6 +66,11 @@ export function advance<S extends VariantState, T extends NextState<S>>(
   return { spec: variant.spec, state: to as T & VariantState }
 }
 
+/** True, and known to the compiler, when the variant is in that state. */
+export function isIn<S extends VariantState>(variant: Variant, state: S): variant is Variant<S> {
+  return variant.state === state
+}
+
 /** Narrows a variant to one of the states given, or explains what its state allows. */
 export function inState<S extends VariantState>(
   variant: Variant,

@@ -11,7 +11,7 @@ import { recordOf } from '../loop/ledger.js'
 import type { MeasuredLoop } from '../loop/measured-loop.js'
 import { rankOpen } from '../loop/rank.js'
 import type { VariantSpec } from '../loop/variant.js'
-import { APPENDS, defineTool, READ_ONLY } from './tool.js'
+import { APPENDS, cursorInput, defineTool, nextCursor, offsetOf, READ_ONLY } from './tool.js'
 
 const nextOutput = z.strictObject({
   do: z.enum(['implement', 'verify', 'measure', 'propose', 'nothing']),
@@ -138,20 +138,24 @@ export const nextTool = defineTool({
   title: 'What to do next',
   description:
     'The step to record next, and the ranking of all open variants. The ranking changes with every outcome; the loop is over when every variant was measured or withdrawn.',
-  input: z.strictObject({}),
+  input: z.strictObject({ cursor: cursorInput }),
   output: z.strictObject({
     next: nextOutput,
     workspace: z.string().optional(),
     open: z.array(z.strictObject({ id: z.string(), score: z.number(), why: z.string() })),
-    nextCursor: z.string().optional(),
+    nextCursor,
   }),
   annotations: READ_ONLY,
-  run: async (_, session) => {
+  run: async ({ cursor }, session) => {
     const loop = session.loop()
     const next = loop.next()
     const workspace = 'variant' in next &&
       next.do !== 'implement' && { workspace: loop.workspaceOf(next.variant) }
-    return { body: { next, ...workspace, open: rankOpen(loop.ledger()) }, paged: 'open' }
+    return {
+      body: { next, ...workspace, open: rankOpen(loop.ledger()) },
+      paged: 'open',
+      from: offsetOf(cursor),
+    }
   },
 })
 

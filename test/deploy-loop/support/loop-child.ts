@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { inProcessBackend } from '../../../src/deploy/harness/backend.js'
+import { REAL_CLOCK } from '../../../src/deploy/harness/clock.js'
 import { openLoop } from '../../../src/deploy/loop/measured-loop.js'
 import { finding, loopProject } from './loop-project.js'
 
@@ -28,6 +29,7 @@ for (let index = 0; ; index++) {
   )
   const project = await loopProject(folder, {
     findings,
+    clock: REAL_CLOCK,
     reference: spinBackend('reference', 0.4),
     candidate: (id) => spinBackend(id, id === 'd' ? 0.4 : 0.1),
   })

@@ -1,11 +1,13 @@
 /**
- * A small real project: backends are functions that wait on real timers, so every number in its journal was measured.
+ * A small project whose backends are functions in simulated time. The example and the MCP test drive real programs.
  */
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type GateInput, gateSchema } from '../../../src/deploy/gate/declaration.js'
+import { seededRandom } from '../../../src/deploy/gate/seeded-random.js'
 import { type Backend, inProcessBackend } from '../../../src/deploy/harness/backend.js'
+import type { Clock } from '../../../src/deploy/harness/clock.js'
 import { EXACT } from '../../../src/deploy/harness/compare.js'
 import type { LegalFinding, LoopProject } from '../../../src/deploy/loop/loop-project.js'
 
@@ -22,12 +24,22 @@ export function finding(id: string, change: Partial<LegalFinding> = {}): LegalFi
   }
 }
 
-/** Answers `n` with n chunks, each after `waitMs`; `wrong` spoils the last one. */
+/** Time that only backends move: the loop under test is driven to the same verdicts on any machine. */
+const simulated = { now: 0 }
+const CLOCK: Clock = {
+  now: () => simulated.now,
+  sleepUntil: async (time) => {
+    simulated.now = Math.max(simulated.now, time)
+  },
+}
+
+/** Answers `n` with n chunks, each after `waitMs` (give or take a tenth) of simulated time; `wrong` spoils the last one. */
 export function chunkBackend(name: string, waitMs: number, wrong = false): Backend {
+  const random = seededRandom(name)
   return inProcessBackend(name, async function* (inputs) {
     for await (const input of inputs) {
       for (let k = 0; k < Number(input); k++) {
-        await new Promise((resolve) => setTimeout(resolve, waitMs))
+        simulated.now += waitMs * (0.9 + 0.2 * random.uniform())
         yield wrong && k === Number(input) - 1 ? -1 : k * 10
       }
     }
@@ -72,6 +84,7 @@ export async function loopProject(
     tolerances: EXACT,
     warmUpRuns: 0,
     coolDownMs: 0,
+    clock: CLOCK,
     ...change,
   }
 }
