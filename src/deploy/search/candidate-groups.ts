@@ -79,14 +79,15 @@ function nestedSets(
 
 /** Every set up to exchanging GPUs that carry the same groups. */
 function anySets(pool: GpuPool, degree: number, found: (readonly number[])[]): void {
+  const classes = pool.classes()
   const visit = (index: number, taken: readonly number[]): void => {
     const rest = degree - taken.length
     if (rest === 0) {
       found.push([...taken].sort((a, b) => a - b))
       return
     }
-    if (index === pool.classes.length) return
-    const { [index]: gpus } = pool.classes
+    if (index === classes.length) return
+    const { [index]: gpus } = classes
     for (let take = Math.min(rest, gpus!.length); take >= 0; take -= 1)
       visit(index + 1, [...taken, ...gpus!.slice(0, take)])
   }
@@ -101,7 +102,7 @@ function joined(hosts: readonly GpuPool[]): GpuPool {
     size: gpus.length,
     root: { gpus, own, children: hosts.flatMap((host) => host.root.children) },
     groups,
-    classes: hosts.flatMap((host) => host.classes),
+    classes: () => hosts.flatMap((host) => host.classes()),
   }
 }
 
