@@ -48,8 +48,9 @@ export function createGreenContext(
       close() {
         if (isClosed) return
         isClosed = true
+        // Results are not checked: after a sticky error every call fails, and closing must still be possible.
         cuda.raw('cuStreamDestroy_v2')(stream)
-        cuda.call('cuGreenCtxDestroy', green)
+        cuda.raw('cuGreenCtxDestroy')(green)
       },
     }
   } catch (error) {

@@ -61,7 +61,7 @@ export function cutWanted(
   try {
     let isFull = false
     for (const { groups, wantedSms } of plan.rows) {
-      const row = isFull ? OUT_OF_MEMORY : cutByAnyMethod(material, groups)
+      const row: CutRow | string = isFull ? OUT_OF_MEMORY : cutByAnyMethod(material, groups)
       isFull = row === OUT_OF_MEMORY
       if (typeof row === 'string') dropped.push({ wantedSms, reason: row })
       else levels.push(row)

@@ -1,0 +1,55 @@
+/**
+ * @module
+ * The actuator of a process that launches its own kernels: a switch makes one pre-built context current on this thread.
+ * Libraries that rebind the thread to the primary context (NCCL, some allocators) undo it: `readBack` tells.
+ */
+import { HorizonError } from '../core/errors.js'
+import type { CudaLibrary } from './cuda.js'
+import { closedError, type GreenContextLadder, levelError } from './green-context-ladder.js'
+import type { Side } from './ladder-row.js'
+import type { Actuator } from './ports.js'
+
+/** The port over one side of a ladder. Rows are those of the ladder, `off` included. */
+export function createGreenContextActuator(
+  cuda: CudaLibrary,
+  ladder: GreenContextLadder,
+  side: Side,
+): Actuator {
+  // Resolved once: a ladder without contexts for this side is a mistake to report now.
+  const contexts = ladder.rows.map((row) => ladder.context(row.index, side))
+  const numRows = contexts.length
+  const setCurrent = cuda.raw('cuCtxSetCurrent')
+  const getCurrent = cuda.raw('cuCtxGetCurrent')
+  let last = -1
+  return {
+    name: `green-context-${side}`,
+    /** @hot */
+    apply(level) {
+      if (ladder.isClosed()) throw closedError()
+      const context = contexts[level]
+      if (context === undefined) throw levelError(level, numRows)
+      const result = setCurrent(context) as number
+      if (result !== 0) cuda.check('cuCtxSetCurrent', result)
+      last = level
+    },
+    readBack() {
+      if (ladder.isClosed()) throw closedError()
+      cuda.check('cuCtxGetCurrent', getCurrent(cuda.out.pointer))
+      const current = cuda.out.u64[0] as bigint
+      // The aggressive row may be the primary context, as `off` is: then the row asked for last decides.
+      if (last >= 0 && contexts[last] === current) return last
+      return contexts.indexOf(current)
+    },
+  }
+}
+
+/** Checks that the thread still runs in the row applied last. @throws `ERR_GPU_CONTEXT_LOST` where something rebound it */
+export function assertInForce(actuator: Actuator, level: number): void {
+  const found = actuator.readBack()
+  if (found === level) return
+  throw new HorizonError('ERR_GPU_CONTEXT_LOST', 'another context is current to this thread', {
+    expected: `row ${level}`,
+    got: found === -1 ? 'a context outside the ladder' : `row ${found}`,
+    hint: 'Apply the row right before every launch: some libraries make the primary context current',
+  })
+}

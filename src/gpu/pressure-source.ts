@@ -1,0 +1,105 @@
+/**
+ * @module
+ * A pressure source from a probe: keeps the last value over a failure, gives it up when it is too old, and says so once.
+ * It never smooths and never throws: a step must not fail because a counter did.
+ */
+import type { PressureSample, PressureSource } from './ports.js'
+import { isPassing } from './result.js'
+
+/** One way to ask the hardware. */
+export interface PressureProbe {
+  readonly name: string
+  /** What is measured; a saturation threshold belongs to a kind. */
+  readonly kind: 'memory-activity' | 'dram-bandwidth'
+  /**
+   * Asks once. On success (0) `cell` holds the value in [0, 1] and the time it was renewed in ms; otherwise it is untouched.
+   * Returns the NVML code. @hot
+   */
+  read(cell: Float64Array): number
+  /** The library's words for a code, off the hot path. */
+  describeResult(result: number): string
+  close(): void
+}
+
+/** Places in a probe's cell. */
+export const VALUE = 0
+export const RENEWED_MS = 1
+
+/** How a source behaves when its probe fails. */
+export interface PressureSourceOptions {
+  /** The scheduler's clock, ms. @default CLOCK_MONOTONIC */
+  readonly nowMs?: () => number
+  /** How long the last value stands in for a failing probe. @default 2000, two of NVML's slowest periods */
+  readonly staleAfterMs?: number
+  /** Told once per outage, with what failed and what is done instead. @default nothing */
+  readonly onFailure?: (message: string) => void
+}
+
+/** A source that holds GPU resources. */
+export interface GpuPressureSource extends PressureSource {
+  close(): void
+}
+
+/** The port over a probe. */
+export function createPressureSource(
+  probe: PressureProbe,
+  options: PressureSourceOptions = {},
+): GpuPressureSource {
+  const nowMs = options.nowMs ?? monotonicMs
+  const staleAfterMs = options.staleAfterMs ?? 2000
+  const cell = new Float64Array(2)
+  let hasValue = false
+  let isDead = false
+  let isOutage = false
+  const failed = (result: number): void => {
+    isDead = !isPassing(result)
+    if (isOutage) return
+    isOutage = true
+    options.onFailure?.(
+      `${probe.name} failed (${result}, ${probe.describeResult(result)}): the last value stands for ${staleAfterMs} ms, then pressure is unknown${isDead ? '; it is not asked again' : ''}`,
+    )
+  }
+  return {
+    name: probe.name,
+    sample(out: PressureSample): boolean {
+      if (!isDead) {
+        const result = probe.read(cell)
+        if (result === 0) {
+          hasValue = true
+          isOutage = false
+        } else {
+          failed(result)
+        }
+      }
+      if (!hasValue) return false
+      if (isOutage && nowMs() - (cell[RENEWED_MS] as number) > staleAfterMs) return false
+      out.value = cell[VALUE] as number
+      out.timestampMs = cell[RENEWED_MS] as number
+      out.kind = probe.kind
+      out.source = probe.name
+      return true
+    },
+    close() {
+      isDead = true
+      hasValue = false
+      probe.close()
+    },
+  }
+}
+
+/** A source that never knows: the cap controller then works from downstream activity alone. */
+export function createNoPressureSource(): PressureSource {
+  return { name: 'none', sample: () => false }
+}
+
+const monotonicOffsetMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+
+/** CLOCK_MONOTONIC in ms, the clock that both sides of the IPC share. */
+export function monotonicMs(): number {
+  return performance.now() + monotonicOffsetMs
+}
+
+/** Percent as the hardware gives it, as a fraction; anything outside 0 to 100 % is `NaN`, which is no reading. */
+export function fractionOf(percent: number): number {
+  return percent >= 0 && percent <= 100 ? percent / 100 : Number.NaN
+}

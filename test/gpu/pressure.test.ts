@@ -1,0 +1,364 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { NVML, NVML_GPM_METRIC, NVML_GPM_METRICS_GET, NVML_SAMPLE } from '../../src/gpu/abi.js'
+import { createGpmBandwidthProbe, readGpmMetric, supportsGpm } from '../../src/gpu/gpm-bandwidth.js'
+import {
+  initNvml,
+  nvmlDeviceByIndex,
+  nvmlDeviceByPciId,
+  nvmlDeviceByUuid,
+  openNvml,
+  readDriverVersion,
+  readNvmlMemory,
+  readNvmlName,
+  readNvmlUuid,
+} from '../../src/gpu/nvml.js'
+import { createNvmlSamplesProbe, newestSample } from '../../src/gpu/nvml-samples.js'
+import { createNvmlUtilizationProbe } from '../../src/gpu/nvml-utilization.js'
+import type { PressureSample } from '../../src/gpu/ports.js'
+import {
+  createNoPressureSource,
+  createPressureSource,
+  fractionOf,
+  monotonicMs,
+} from '../../src/gpu/pressure-source.js'
+import { readCounts } from '../../src/gpu/sm-resource.js'
+import { tryOpenLibrary } from '../../src/native/library.js'
+import { readText } from '../../src/native/native-buffer.js'
+import { hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { runs } from '../support/runs.js'
+import { thrown } from './open-double.js'
+
+function empty(): PressureSample {
+  return { value: Number.NaN, kind: '', timestampMs: Number.NaN, source: '' }
+}
+
+test('NVML that is not there, or is something else, is told apart', () => {
+  expect(thrown(() => openNvml({ libraryPath: '/nowhere/libnvidia-ml.so.1' }))).toMatchObject({
+    code: 'ERR_GPU_NVML_UNAVAILABLE',
+  })
+  expect(thrown(() => openNvml({ libraryPath: 'libm.so.6' }))).toMatchObject({
+    code: 'ERR_GPU_LIBRARY_FOREIGN',
+  })
+})
+
+describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
+  const path = hasCompiler ? nvmlDouble() : ''
+  const { library } = tryOpenLibrary([path])
+  const configureDouble = library?.bind('void horizon_nvml_double_configure(const char *spec)')
+  const advance = library?.bind('void horizon_nvml_double_advance(int us)')
+  let nowMs = 1000
+  const clock = (): number => nowMs
+  const setUp = (spec = ''): { nvml: ReturnType<typeof openNvml>; device: bigint } => {
+    configureDouble?.(spec)
+    const nvml = openNvml({ libraryPath: path })
+    initNvml(nvml)
+    return { nvml, device: nvmlDeviceByIndex(nvml, 0) }
+  }
+  const wallUs = (offsetUs: number) => (): number => Date.now() * 1000 + offsetUs
+
+  beforeEach(() => {
+    nowMs = 1000
+  })
+
+  test('a device is found by index, UUID and PCI id', () => {
+    const { nvml, device } = setUp('devices=2')
+    const uuid = readNvmlUuid(nvml, device)
+    expect(uuid).toBe('GPU-00112233-4455-6677-8899-aabbccddeeff')
+    expect(nvmlDeviceByUuid(nvml, uuid)).toBe(device)
+    expect(nvmlDeviceByPciId(nvml, '00000000:01:00.0')).toBe(device)
+    expect(nvmlDeviceByIndex(nvml, 1)).not.toBe(device)
+    expect(readNvmlName(nvml, device)).toBe('double')
+    expect(readDriverVersion(nvml)).toBe('590.48.01')
+    expect(readNvmlMemory(nvml, device)).toEqual({
+      totalBytes: 80 * 2 ** 30,
+      freeBytes: 60 * 2 ** 30,
+      usedBytes: 20 * 2 ** 30,
+    })
+    for (const find of [
+      () => nvmlDeviceByIndex(nvml, 2),
+      () => nvmlDeviceByUuid(nvml, 'GPU-nobody'),
+      () => nvmlDeviceByPciId(nvml, 'nowhere'),
+    ])
+      expect(thrown(find)).toMatchObject({ code: 'ERR_GPU_DEVICE_INDEX' })
+  })
+
+  test.each([
+    [9, 'ERR_GPU_NVML_UNAVAILABLE', 'kernel driver'],
+    [18, 'ERR_GPU_NVML_UNAVAILABLE', 'different versions'],
+    [15, 'ERR_GPU_LOST', 'reset'],
+  ])('nvmlInit returning %i is %s', (result, code, hint) => {
+    configureDouble?.(`init=${result}`)
+    const error = thrown(() => initNvml(openNvml({ libraryPath: path })))
+    expect(error).toMatchObject({ code, result })
+    expect(error.message).toContain(hint)
+  })
+
+  test('utilisation: a value in [0, 1] with kind and source; new when it differs or a period has passed', () => {
+    const { nvml, device } = setUp('memory=37')
+    const probe = createNvmlUtilizationProbe(nvml, device, { nowMs: clock })
+    const source = createPressureSource(probe, { nowMs: clock })
+    const out = empty()
+    expect(source.sample(out)).toBe(true)
+    expect(out).toEqual({
+      value: 0.37,
+      kind: 'memory-activity',
+      timestampMs: 1000,
+      source: 'nvml-utilization',
+    })
+    nowMs = 1100
+    source.sample(out)
+    expect(out.timestampMs).toBe(1000)
+    nowMs = 1167
+    source.sample(out)
+    expect(out.timestampMs).toBe(1167)
+    configureDouble?.('memory=80')
+    initNvml(nvml)
+    nowMs = 1170
+    source.sample(out)
+    expect(out).toMatchObject({ value: 0.8, timestampMs: 1170 })
+    source.close()
+    source.close()
+    expect(source.sample(out)).toBe(false)
+  })
+
+  test('samples: the driver’s own timestamp gives the age, and each counts once', () => {
+    const { nvml, device } = setUp('memory=55;periodus=100000')
+    let offsetUs = 0
+    const probe = createNvmlSamplesProbe(nvml, device, {
+      nowMs: clock,
+      wallUs: () => wallUs(offsetUs)(),
+      minIntervalMs: 20,
+    })
+    const source = createPressureSource(probe, { nowMs: clock })
+    const out = empty()
+    expect(source.sample(out)).toBe(true)
+    expect(out).toMatchObject({ value: 0.55, kind: 'memory-activity', source: 'nvml-samples' })
+    const first = out.timestampMs
+    expect(first).toBeLessThanOrEqual(1000)
+    nowMs = 1010
+    source.sample(out)
+    expect(out.timestampMs).toBe(first)
+    advance?.(300_000)
+    offsetUs = 300_000
+    nowMs = 1300
+    source.sample(out)
+    expect(out.timestampMs).toBeGreaterThan(first)
+    source.close()
+  })
+
+  test('samples are read by the type the driver states', () => {
+    const { nvml, device } = setUp('memory=61;valuetype=0')
+    const source = createPressureSource(createNvmlSamplesProbe(nvml, device))
+    const out = empty()
+    expect(source.sample(out)).toBe(true)
+    expect(out.value).toBe(0.61)
+    source.close()
+  })
+
+  test('GPM: never two samples closer than the interval; a fraction of the bandwidth', () => {
+    const { nvml, device } = setUp('dramtenths=425')
+    expect(supportsGpm(nvml, device)).toBe(true)
+    const probe = createGpmBandwidthProbe(nvml, device, { nowMs: clock, intervalMs: 110 })
+    const source = createPressureSource(probe, { nowMs: clock })
+    const out = empty()
+    expect(source.sample(out)).toBe(false)
+    advance?.(110_000)
+    nowMs = 1110
+    expect(source.sample(out)).toBe(true)
+    expect(out).toEqual({
+      value: 0.425,
+      kind: 'dram-bandwidth',
+      timestampMs: 1110,
+      source: 'gpm-dram-bandwidth',
+    })
+    nowMs = 1150
+    source.sample(out)
+    expect(out.timestampMs).toBe(1110)
+    source.close()
+    expect(library?.bind('int horizon_nvml_double_live()')()).toBe(0)
+    expect(thrown(() => createGpmBandwidthProbe(nvml, device, { intervalMs: 50 }))).toMatchObject({
+      code: 'ERR_GPU_INVALID_VALUE',
+    })
+  })
+
+  test('a GPU without GPM is refused at once, with what to use instead', () => {
+    const { nvml, device } = setUp('gpm=0')
+    expect(thrown(() => createGpmBandwidthProbe(nvml, device))).toMatchObject({
+      code: 'ERR_GPU_METRIC_UNAVAILABLE',
+      message: expect.stringContaining('nvml-samples'),
+    })
+  })
+
+  test('a number outside 0 to 100 % is no reading', () => {
+    const { nvml, device } = setUp('memory=250')
+    const source = createPressureSource(createNvmlUtilizationProbe(nvml, device))
+    expect(source.sample(empty())).toBe(false)
+    source.close()
+  })
+
+  test.each([3, 15, 18])(
+    'code %i ends a source: last value, then no pressure, said once',
+    (code) => {
+      const { nvml, device } = setUp('memory=37')
+      const said: string[] = []
+      const probe = createNvmlUtilizationProbe(nvml, device, { nowMs: clock })
+      const source = createPressureSource(probe, {
+        nowMs: clock,
+        staleAfterMs: 500,
+        onFailure: (message) => said.push(message),
+      })
+      const out = empty()
+      source.sample(out)
+      configureDouble?.(`memory=90;ratesrc=${code}`)
+      initNvml(nvml)
+      nowMs = 1400
+      expect(source.sample(out)).toBe(true)
+      expect(out).toMatchObject({ value: 0.37, timestampMs: 1000 })
+      nowMs = 1501
+      expect(source.sample(out)).toBe(false)
+      configureDouble?.('memory=90')
+      initNvml(nvml)
+      expect(source.sample(out)).toBe(false)
+      expect(said).toHaveLength(1)
+      expect(said[0]).toContain(String(code))
+      source.close()
+    },
+  )
+
+  test.each([10, 21, 27])(
+    'code %i passes: the last value stands in and the source recovers',
+    (code) => {
+      const { nvml, device } = setUp('memory=37')
+      const said: string[] = []
+      const probe = createNvmlUtilizationProbe(nvml, device, { nowMs: clock })
+      const source = createPressureSource(probe, {
+        nowMs: clock,
+        onFailure: (message) => said.push(message),
+      })
+      const out = empty()
+      source.sample(out)
+      configureDouble?.(`ratesrc=${code}`)
+      initNvml(nvml)
+      for (let i = 0; i < 5; i++) expect(source.sample(out)).toBe(true)
+      expect(said).toHaveLength(1)
+      configureDouble?.('memory=90')
+      initNvml(nvml)
+      nowMs = 1200
+      source.sample(out)
+      expect(out).toMatchObject({ value: 0.9, timestampMs: 1200 })
+      source.close()
+    },
+  )
+
+  test('one outage of a source that asks rarely is said once', () => {
+    const { nvml, device } = setUp()
+    const said: string[] = []
+    const probe = createGpmBandwidthProbe(nvml, device, { nowMs: clock })
+    const source = createPressureSource(probe, {
+      nowMs: clock,
+      onFailure: (message) => said.push(message),
+    })
+    const out = empty()
+    advance?.(200_000)
+    nowMs = 1200
+    expect(source.sample(out)).toBe(true)
+    said.length = 0
+    configureDouble?.('metricrc=21')
+    initNvml(nvml)
+    for (nowMs = 1200; nowMs < 3000; nowMs += 10) source.sample(out)
+    expect(said).toHaveLength(1)
+    source.close()
+  })
+})
+
+test('no source, no pressure', () => {
+  expect(createNoPressureSource().sample(empty())).toBe(false)
+})
+
+test('the default clock is CLOCK_MONOTONIC', () => {
+  const before = Number(process.hrtime.bigint()) / 1e6
+  const now = monotonicMs()
+  const after = Number(process.hrtime.bigint()) / 1e6
+  expect(now).toBeGreaterThan(before - 0.5)
+  expect(now).toBeLessThan(after + 0.5)
+})
+
+describe('decoders of what native code fills, on arbitrary bytes', () => {
+  const numRuns = runs(500, 20_000)
+  const bytes = (size: number): fc.Arbitrary<Uint8Array> =>
+    fc.uint8Array({ minLength: size, maxLength: size })
+
+  test('SM resources: a count within bounds or 0', () => {
+    fc.assert(
+      fc.property(bytes(288), fc.boolean(), (raw, isSm) => {
+        const words = new Uint32Array(raw.slice().buffer)
+        if (isSm) words[36] = 1
+        const { numSms, minSms, alignSms } = readCounts(words, 1)
+        for (const n of [numSms, minSms, alignSms]) expect(n >= 0 && n <= 4096).toBe(true)
+      }),
+      { numRuns },
+    )
+    expect(readCounts(new Uint32Array(4), 7)).toEqual({ numSms: 0, minSms: 0, alignSms: 0 })
+  })
+
+  test('samples: inside the buffer whatever the count, a percentage or nothing', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.oneof(fc.integer(), fc.double()),
+        fc.integer({ min: -2, max: 8 }),
+        (raw, count, type) => {
+          const newest = newestSample(new DataView(raw.slice().buffer), count, type, 0n)
+          if (newest !== undefined) {
+            expect(newest.percent >= 0 && newest.percent <= 100).toBe(true)
+            expect(newest.timestampUs > 0n).toBe(true)
+          }
+        },
+      ),
+      { numRuns },
+    )
+    expect(NVML_SAMPLE.bytes).toBe(16)
+  })
+
+  test('GPM metrics: a fraction or NaN', () => {
+    const size = NVML_GPM_METRICS_GET.headBytes + NVML_GPM_METRIC.bytes
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: size + 8 }), fc.boolean(), (raw, isAnswer) => {
+        const copy = new DataView(raw.slice().buffer)
+        if (isAnswer && copy.byteLength >= size) {
+          copy.setUint32(24, NVML.NVML_GPM_METRIC_DRAM_BW_UTIL, true)
+          copy.setUint32(28, 0, true)
+        }
+        const value = readGpmMetric(copy, NVML.NVML_GPM_METRIC_DRAM_BW_UTIL)
+        expect(Number.isNaN(value) || (value >= 0 && value <= 1)).toBe(true)
+      }),
+      { numRuns },
+    )
+  })
+
+  test('text: never beyond the buffer, with or without a NUL', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 120 }),
+        fc.nat({ max: 200 }),
+        fc.nat({ max: 200 }),
+        (raw, offset, max) => {
+          expect(readText(raw, offset, max).length).toBeLessThanOrEqual(raw.length)
+          expect(readText(raw, offset, max)).not.toContain('\0')
+        },
+      ),
+      { numRuns },
+    )
+  })
+
+  test('percentages: a fraction or NaN', () => {
+    fc.assert(
+      fc.property(fc.double(), (percent) => {
+        const value = fractionOf(percent)
+        expect(Number.isNaN(value) || (value >= 0 && value <= 1)).toBe(true)
+      }),
+      { numRuns },
+    )
+  })
+})
