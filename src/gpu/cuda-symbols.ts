@@ -63,6 +63,10 @@ export const CUDA_GREEN = Object.freeze({
 
 /** What later drivers add; each is used where it exists. */
 export const CUDA_LATER = Object.freeze({
+  cuLibraryLoadData:
+    'int cuLibraryLoadData(void *library, void *code, void *jitOptions, void *jitValues, uint32_t numJit, void *options, void *values, uint32_t numOptions)',
+  cuLibraryUnload: 'int cuLibraryUnload(void *library)',
+  cuLibraryGetKernel: 'int cuLibraryGetKernel(void *kernel, void *library, void *name)',
   cuGreenCtxStreamCreate:
     'int cuGreenCtxStreamCreate(void *stream, void *context, uint32_t flags, int priority)',
   cuDevSmResourceSplit:

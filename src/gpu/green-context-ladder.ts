@@ -105,8 +105,8 @@ export function createGreenContextLadder(
       description === undefined
         ? cutWanted(material, shape, wanted, aggressiveSms)
         : cutDescribed(material, shape, description)
-    const stream = isDryRun ? 0n : createStreamIn(cuda, primary, priority)
-    return assemble({ cuda, device, primary, stream, isDryRun, shape, minCount, cut })
+    const streams = isDryRun ? NO_STREAMS : createStreams(cuda, primary, priority)
+    return assemble({ cuda, device, primary, streams, isDryRun, shape, minCount, cut })
   } catch (error) {
     if (cut !== undefined) closeCut(cut)
     cuda.raw('cuDevicePrimaryCtxRelease_v2')(device.handle)
@@ -116,12 +116,24 @@ export function createGreenContextLadder(
   }
 }
 
+const NO_STREAMS: Readonly<Record<Side, bigint>> = { shared: 0n, downstream: 0n }
+
+function createStreams(cuda: CudaLibrary, primary: bigint, priority: number): Parts['streams'] {
+  const shared = createStreamIn(cuda, primary, priority)
+  try {
+    return { shared, downstream: createStreamIn(cuda, primary, priority) }
+  } catch (error) {
+    cuda.raw('cuStreamDestroy_v2')(shared)
+    throw error
+  }
+}
+
 interface Parts {
   readonly cuda: CudaLibrary
   readonly device: GpuDevice
   readonly primary: bigint
-  /** In the primary context. */
-  readonly stream: bigint
+  /** In the primary context; two, so that both stages may run on the whole device at once. */
+  readonly streams: Readonly<Record<Side, bigint>>
   readonly isDryRun: boolean
   readonly shape: SplitShape
   readonly minCount: number
@@ -145,7 +157,8 @@ function assemble(parts: Parts): GreenContextLadder {
     if (closed) throw closedError()
     const row = cuts[index]
     if (row === undefined) throw levelError(index, rows.length)
-    if (row.method === 'whole' && !parts.isDryRun) return { context: primary, stream: parts.stream }
+    if (row.method === 'whole' && !parts.isDryRun)
+      return { context: primary, stream: parts.streams[side] }
     const context = row.contexts[side]
     if (context === undefined) throw notCreated(side, parts.isDryRun)
     return context
@@ -176,7 +189,8 @@ function assemble(parts: Parts): GreenContextLadder {
       // A context must not be current to any thread when it is destroyed.
       if (!parts.isDryRun) {
         cuda.raw('cuCtxSetCurrent')(primary)
-        cuda.raw('cuStreamDestroy_v2')(parts.stream)
+        cuda.raw('cuStreamDestroy_v2')(parts.streams.shared)
+        cuda.raw('cuStreamDestroy_v2')(parts.streams.downstream)
       }
       closeCut(cut)
       cuda.raw('cuDevicePrimaryCtxRelease_v2')(device.handle)

@@ -5,7 +5,8 @@
  */
 
 /** SHA-256 of the source that this was built from. */
-export const STAGE_SOURCE_SHA256 = 'c221b8e5c3b9f30a8456b278a12c03a75c46b11e8b1bdfb8b9ed62acb5917064'
+export const STAGE_SOURCE_SHA256 =
+  'c221b8e5c3b9f30a8456b278a12c03a75c46b11e8b1bdfb8b9ed62acb5917064'
 
 /** The module's text. */
 export const STAGE_PTX = `.version 8.4

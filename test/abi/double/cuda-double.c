@@ -285,6 +285,19 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *nam
   return CUDA_ERROR_NOT_FOUND;
 }
 
+#if DRIVER >= 12000
+EXPORT CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit, void **jitValues,
+                                  unsigned numJit, CUlibraryOption *options, void **values, unsigned numOptions) {
+  (void)jit, (void)jitValues, (void)options, (void)values;
+  if (numJit || numOptions) return CUDA_ERROR_INVALID_VALUE;
+  return cuModuleLoadData((CUmodule *)library, code);
+}
+EXPORT CUresult cuLibraryUnload(CUlibrary library) { return cuModuleUnload((CUmodule)library); }
+EXPORT CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name) {
+  return cuModuleGetFunction((CUfunction *)kernel, (CUmodule)library, name);
+}
+#endif
+
 // Formulas of no real part: reading saturates at 40 % of the SMs, arithmetic scales, and work elsewhere slows both a little.
 EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                unsigned bz, unsigned shared, CUstream stream, void **params, void **extra) {
