@@ -7,4 +7,4 @@ import type { Bench } from './bench.js'
 export const BENCHES: ReadonlyArray<{
   readonly name: string
   readonly load: () => Promise<Bench>
-}> = []
+}> = [{ name: 'gpu-native', load: async () => (await import('./gpu-native.js')).bench }]

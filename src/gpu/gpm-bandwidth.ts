@@ -14,18 +14,13 @@ import {
   NVML_RETURN,
 } from './abi.js'
 import type { NvmlLibrary } from './nvml.js'
-import {
-  fractionOf,
-  monotonicMs,
-  type PressureProbe,
-  RENEWED_MS,
-  VALUE,
-} from './pressure-source.js'
+import { fractionOf, type PressureProbe, RENEWED_MS, VALUE } from './pressure-source.js'
+import { createMonotonicClock, type StepClock } from './step-clock.js'
 
 /** Options of the probe. */
 export interface GpmBandwidthOptions {
-  /** The scheduler's clock, ms. @default CLOCK_MONOTONIC */
-  readonly nowMs?: () => number
+  /** The scheduler's clock. @default CLOCK_MONOTONIC */
+  readonly clock?: StepClock
   /** Time between two samples, ms; at least 100. @default 110 */
   readonly intervalMs?: number
 }
@@ -73,7 +68,7 @@ export function createGpmBandwidthProbe(
       },
     )
   }
-  const nowMs = options.nowMs ?? monotonicMs
+  const clock = options.clock ?? createMonotonicClock()
   const get = nvml.raw('nvmlGpmSampleGet')
   const compute = nvml.raw('nvmlGpmMetricsGet')
   const request = allocateNative(NVML_GPM_METRICS_GET.headBytes + NVML_GPM_METRIC.bytes)
@@ -96,7 +91,8 @@ export function createGpmBandwidthProbe(
   request.u32[version.offset / 4] = NVML.NVML_GPM_METRICS_GET_VERSION
   request.u32[numMetrics.offset / 4] = 1
   request.u32[NVML_GPM_METRICS_GET.headBytes / 4] = NVML.NVML_GPM_METRIC_DRAM_BW_UTIL
-  let takenMs = nowMs()
+  clock.read()
+  let takenMs = clock.ms[0] as number
   let older = 0
   // Between two questions the last answer stands, failures included, so that one outage stays one.
   let answer: number = NVML_RETURN.NVML_ERROR_NOT_READY
@@ -121,7 +117,8 @@ export function createGpmBandwidthProbe(
     kind: 'dram-bandwidth',
     read(cell) {
       if (isClosed) return NVML_RETURN.NVML_ERROR_UNINITIALIZED
-      const now = nowMs()
+      clock.read()
+      const now = clock.ms[0] as number
       if (now - takenMs < intervalMs) return answer
       takenMs = now
       answer = measure(cell, now)

@@ -6,18 +6,13 @@
 import { allocateNative, type NativeBuffer } from '../native/native-buffer.js'
 import { NVML, NVML_RETURN, NVML_SAMPLE } from './abi.js'
 import type { NvmlLibrary } from './nvml.js'
-import {
-  fractionOf,
-  monotonicMs,
-  type PressureProbe,
-  RENEWED_MS,
-  VALUE,
-} from './pressure-source.js'
+import { fractionOf, type PressureProbe, RENEWED_MS, VALUE } from './pressure-source.js'
+import { createMonotonicClock, type StepClock } from './step-clock.js'
 
 /** Options of the probe. */
 export interface NvmlSamplesOptions {
-  /** The scheduler's clock, ms. @default CLOCK_MONOTONIC */
-  readonly nowMs?: () => number
+  /** The scheduler's clock. @default CLOCK_MONOTONIC */
+  readonly clock?: StepClock
   /** Wall clock in microseconds, the clock of NVML's timestamps. @default Date.now */
   readonly wallUs?: () => number
   /** Least time between two questions, ms. @default 20 */
@@ -81,7 +76,7 @@ export function createNvmlSamplesProbe(
   device: bigint,
   options: NvmlSamplesOptions = {},
 ): PressureProbe {
-  const nowMs = options.nowMs ?? monotonicMs
+  const clock = options.clock ?? createMonotonicClock()
   const wallUs = options.wallUs ?? (() => Date.now() * 1000)
   const minIntervalMs = options.minIntervalMs ?? 20
   const ask = nvml.raw('nvmlDeviceGetSamples')
@@ -123,7 +118,8 @@ export function createNvmlSamplesProbe(
     kind: 'memory-activity',
     read(cell) {
       if (isClosed) return NVML_RETURN.NVML_ERROR_UNINITIALIZED
-      const now = nowMs()
+      clock.read()
+      const now = clock.ms[0] as number
       if (now - askedMs < minIntervalMs) return answer
       askedMs = now
       answer = fetchNewest(cell, now)

@@ -8,18 +8,13 @@
 import { allocateNative } from '../native/native-buffer.js'
 import { NVML_RETURN, NVML_UTILIZATION } from './abi.js'
 import type { NvmlLibrary } from './nvml.js'
-import {
-  fractionOf,
-  monotonicMs,
-  type PressureProbe,
-  RENEWED_MS,
-  VALUE,
-} from './pressure-source.js'
+import { fractionOf, type PressureProbe, RENEWED_MS, VALUE } from './pressure-source.js'
+import { createMonotonicClock, type StepClock } from './step-clock.js'
 
 /** Options of the probe. */
 export interface NvmlUtilizationOptions {
-  /** The scheduler's clock, ms. @default CLOCK_MONOTONIC */
-  readonly nowMs?: () => number
+  /** The scheduler's clock. @default CLOCK_MONOTONIC */
+  readonly clock?: StepClock
   /** Shortest period in which NVML renews the number, ms. @default 1000/6 (NVML API reference, nvmlUtilization_t) */
   readonly periodMs?: number
 }
@@ -30,7 +25,7 @@ export function createNvmlUtilizationProbe(
   device: bigint,
   options: NvmlUtilizationOptions = {},
 ): PressureProbe {
-  const nowMs = options.nowMs ?? monotonicMs
+  const clock = options.clock ?? createMonotonicClock()
   const periodMs = options.periodMs ?? 1000 / 6
   const ask = nvml.raw('nvmlDeviceGetUtilizationRates')
   const buffer = allocateNative(NVML_UTILIZATION.bytes)
@@ -52,7 +47,8 @@ export function createNvmlUtilizationProbe(
       const result = ask(device, pointer) as number
       if (result !== 0) return result
       const percent = u32[at] as number
-      const now = nowMs()
+      clock.read()
+      const now = clock.ms[0] as number
       if (percent === last && now - (cell[RENEWED_MS] as number) < periodMs) return 0
       const value = fractionOf(percent)
       if (Number.isNaN(value)) return NVML_RETURN.NVML_ERROR_NO_DATA

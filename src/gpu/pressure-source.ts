@@ -5,6 +5,7 @@
  */
 import type { PressureSample, PressureSource } from './ports.js'
 import { isPassing } from './result.js'
+import { createMonotonicClock, type StepClock } from './step-clock.js'
 
 /** One way to ask the hardware. */
 export interface PressureProbe {
@@ -27,8 +28,8 @@ export const RENEWED_MS = 1
 
 /** How a source behaves when its probe fails. */
 export interface PressureSourceOptions {
-  /** The scheduler's clock, ms. @default CLOCK_MONOTONIC */
-  readonly nowMs?: () => number
+  /** The scheduler's clock. @default CLOCK_MONOTONIC */
+  readonly clock?: StepClock
   /** How long the last value stands in for a failing probe. @default 2000, two of NVML's slowest periods */
   readonly staleAfterMs?: number
   /** Told once per outage, with what failed and what is done instead. @default nothing */
@@ -45,12 +46,16 @@ export function createPressureSource(
   probe: PressureProbe,
   options: PressureSourceOptions = {},
 ): GpuPressureSource {
-  const nowMs = options.nowMs ?? monotonicMs
+  const clock = options.clock ?? createMonotonicClock()
   const staleAfterMs = options.staleAfterMs ?? 2000
   const cell = new Float64Array(2)
   let hasValue = false
   let isDead = false
   let isOutage = false
+  const isStale = (): boolean => {
+    clock.read()
+    return (clock.ms[0] as number) - (cell[RENEWED_MS] as number) > staleAfterMs
+  }
   const failed = (result: number): void => {
     isDead = !isPassing(result)
     if (isOutage) return
@@ -72,11 +77,15 @@ export function createPressureSource(
         }
       }
       if (!hasValue) return false
-      if (isOutage && nowMs() - (cell[RENEWED_MS] as number) > staleAfterMs) return false
-      out.value = cell[VALUE] as number
-      out.timestampMs = cell[RENEWED_MS] as number
-      out.kind = probe.kind
-      out.source = probe.name
+      if (isOutage && isStale()) return false
+      // Written only when new: storing a double into some objects allocates, and most steps bring nothing new.
+      const renewedMs = cell[RENEWED_MS] as number
+      if (out.timestampMs !== renewedMs || out.source !== probe.name) {
+        out.value = cell[VALUE] as number
+        out.timestampMs = renewedMs
+        out.kind = probe.kind
+        out.source = probe.name
+      }
       return true
     },
     close() {
@@ -90,13 +99,6 @@ export function createPressureSource(
 /** A source that never knows: the cap controller then works from downstream activity alone. */
 export function createNoPressureSource(): PressureSource {
   return { name: 'none', sample: () => false }
-}
-
-const monotonicOffsetMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
-
-/** CLOCK_MONOTONIC in ms, the clock that both sides of the IPC share. */
-export function monotonicMs(): number {
-  return performance.now() + monotonicOffsetMs
 }
 
 /** Percent as the hardware gives it, as a fraction; anything outside 0 to 100 % is `NaN`, which is no reading. */

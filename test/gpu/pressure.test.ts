@@ -20,9 +20,9 @@ import {
   createNoPressureSource,
   createPressureSource,
   fractionOf,
-  monotonicMs,
 } from '../../src/gpu/pressure-source.js'
 import { readCounts } from '../../src/gpu/sm-resource.js'
+import { createMonotonicClock, sharedStepClock } from '../../src/gpu/step-clock.js'
 import { tryOpenLibrary } from '../../src/native/library.js'
 import { readText } from '../../src/native/native-buffer.js'
 import { hasCompiler, nvmlDouble } from '../abi/double/build.js'
@@ -47,8 +47,8 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
   const { library } = tryOpenLibrary([path])
   const configureDouble = library?.bind('void horizon_nvml_double_configure(const char *spec)')
   const advance = library?.bind('void horizon_nvml_double_advance(int us)')
-  let nowMs = 1000
-  const clock = (): number => nowMs
+  const ms = new Float64Array(1)
+  const clock = sharedStepClock(ms)
   const setUp = (spec = ''): { nvml: ReturnType<typeof openNvml>; device: bigint } => {
     configureDouble?.(spec)
     const nvml = openNvml({ libraryPath: path })
@@ -58,7 +58,7 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
   const wallUs = (offsetUs: number) => (): number => Date.now() * 1000 + offsetUs
 
   beforeEach(() => {
-    nowMs = 1000
+    ms[0] = 1000
   })
 
   test('a device is found by index, UUID and PCI id', () => {
@@ -96,8 +96,8 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
 
   test('utilisation: a value in [0, 1] with kind and source; new when it differs or a period has passed', () => {
     const { nvml, device } = setUp('memory=37')
-    const probe = createNvmlUtilizationProbe(nvml, device, { nowMs: clock })
-    const source = createPressureSource(probe, { nowMs: clock })
+    const probe = createNvmlUtilizationProbe(nvml, device, { clock })
+    const source = createPressureSource(probe, { clock })
     const out = empty()
     expect(source.sample(out)).toBe(true)
     expect(out).toEqual({
@@ -106,15 +106,15 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
       timestampMs: 1000,
       source: 'nvml-utilization',
     })
-    nowMs = 1100
+    ms[0] = 1100
     source.sample(out)
     expect(out.timestampMs).toBe(1000)
-    nowMs = 1167
+    ms[0] = 1167
     source.sample(out)
     expect(out.timestampMs).toBe(1167)
     configureDouble?.('memory=80')
     initNvml(nvml)
-    nowMs = 1170
+    ms[0] = 1170
     source.sample(out)
     expect(out).toMatchObject({ value: 0.8, timestampMs: 1170 })
     source.close()
@@ -126,22 +126,22 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
     const { nvml, device } = setUp('memory=55;periodus=100000')
     let offsetUs = 0
     const probe = createNvmlSamplesProbe(nvml, device, {
-      nowMs: clock,
+      clock,
       wallUs: () => wallUs(offsetUs)(),
       minIntervalMs: 20,
     })
-    const source = createPressureSource(probe, { nowMs: clock })
+    const source = createPressureSource(probe, { clock })
     const out = empty()
     expect(source.sample(out)).toBe(true)
     expect(out).toMatchObject({ value: 0.55, kind: 'memory-activity', source: 'nvml-samples' })
     const first = out.timestampMs
     expect(first).toBeLessThanOrEqual(1000)
-    nowMs = 1010
+    ms[0] = 1010
     source.sample(out)
     expect(out.timestampMs).toBe(first)
     advance?.(300_000)
     offsetUs = 300_000
-    nowMs = 1300
+    ms[0] = 1300
     source.sample(out)
     expect(out.timestampMs).toBeGreaterThan(first)
     source.close()
@@ -159,12 +159,12 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
   test('GPM: never two samples closer than the interval; a fraction of the bandwidth', () => {
     const { nvml, device } = setUp('dramtenths=425')
     expect(supportsGpm(nvml, device)).toBe(true)
-    const probe = createGpmBandwidthProbe(nvml, device, { nowMs: clock, intervalMs: 110 })
-    const source = createPressureSource(probe, { nowMs: clock })
+    const probe = createGpmBandwidthProbe(nvml, device, { clock, intervalMs: 110 })
+    const source = createPressureSource(probe, { clock })
     const out = empty()
     expect(source.sample(out)).toBe(false)
     advance?.(110_000)
-    nowMs = 1110
+    ms[0] = 1110
     expect(source.sample(out)).toBe(true)
     expect(out).toEqual({
       value: 0.425,
@@ -172,7 +172,7 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
       timestampMs: 1110,
       source: 'gpm-dram-bandwidth',
     })
-    nowMs = 1150
+    ms[0] = 1150
     source.sample(out)
     expect(out.timestampMs).toBe(1110)
     source.close()
@@ -202,9 +202,9 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
     (code) => {
       const { nvml, device } = setUp('memory=37')
       const said: string[] = []
-      const probe = createNvmlUtilizationProbe(nvml, device, { nowMs: clock })
+      const probe = createNvmlUtilizationProbe(nvml, device, { clock })
       const source = createPressureSource(probe, {
-        nowMs: clock,
+        clock,
         staleAfterMs: 500,
         onFailure: (message) => said.push(message),
       })
@@ -212,10 +212,10 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
       source.sample(out)
       configureDouble?.(`memory=90;ratesrc=${code}`)
       initNvml(nvml)
-      nowMs = 1400
+      ms[0] = 1400
       expect(source.sample(out)).toBe(true)
       expect(out).toMatchObject({ value: 0.37, timestampMs: 1000 })
-      nowMs = 1501
+      ms[0] = 1501
       expect(source.sample(out)).toBe(false)
       configureDouble?.('memory=90')
       initNvml(nvml)
@@ -231,9 +231,9 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
     (code) => {
       const { nvml, device } = setUp('memory=37')
       const said: string[] = []
-      const probe = createNvmlUtilizationProbe(nvml, device, { nowMs: clock })
+      const probe = createNvmlUtilizationProbe(nvml, device, { clock })
       const source = createPressureSource(probe, {
-        nowMs: clock,
+        clock,
         onFailure: (message) => said.push(message),
       })
       const out = empty()
@@ -244,7 +244,7 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
       expect(said).toHaveLength(1)
       configureDouble?.('memory=90')
       initNvml(nvml)
-      nowMs = 1200
+      ms[0] = 1200
       source.sample(out)
       expect(out).toMatchObject({ value: 0.9, timestampMs: 1200 })
       source.close()
@@ -254,19 +254,22 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
   test('one outage of a source that asks rarely is said once', () => {
     const { nvml, device } = setUp()
     const said: string[] = []
-    const probe = createGpmBandwidthProbe(nvml, device, { nowMs: clock })
+    const probe = createGpmBandwidthProbe(nvml, device, { clock })
     const source = createPressureSource(probe, {
-      nowMs: clock,
+      clock,
       onFailure: (message) => said.push(message),
     })
     const out = empty()
     advance?.(200_000)
-    nowMs = 1200
+    ms[0] = 1200
     expect(source.sample(out)).toBe(true)
     said.length = 0
     configureDouble?.('metricrc=21')
     initNvml(nvml)
-    for (nowMs = 1200; nowMs < 3000; nowMs += 10) source.sample(out)
+    for (let now = 1200; now < 3000; now += 10) {
+      ms[0] = now
+      source.sample(out)
+    }
     expect(said).toHaveLength(1)
     source.close()
   })
@@ -278,7 +281,9 @@ test('no source, no pressure', () => {
 
 test('the default clock is CLOCK_MONOTONIC', () => {
   const before = Number(process.hrtime.bigint()) / 1e6
-  const now = monotonicMs()
+  const clock = createMonotonicClock()
+  clock.read()
+  const now = clock.ms[0]
   const after = Number(process.hrtime.bigint()) / 1e6
   expect(now).toBeGreaterThan(before - 0.5)
   expect(now).toBeLessThan(after + 0.5)
