@@ -16,6 +16,7 @@ const entries = {
   'core/index': 'src/core/index.ts',
   'policies/index': 'src/policies/index.ts',
   'config-file': 'src/config-file.ts',
+  'gpu/index': 'src/gpu/index.ts',
   'adapters/index': 'src/adapters/index.ts',
   'sim/index': 'src/sim/index.ts',
   'cli/main': 'src/cli/main.ts',

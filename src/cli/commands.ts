@@ -13,4 +13,5 @@ export interface CommandEntry {
 
 export const COMMANDS: readonly CommandEntry[] = [
   { name: 'doctor', load: async () => (await import('./commands/doctor.js')).command },
+  { name: 'sweep', load: async () => (await import('./commands/sweep.js')).command },
 ]

@@ -11,6 +11,8 @@ import { createStepTimer, quantile } from './step-timer.js'
 
 /** What was measured on one row; times are medians of steps, ms. `NaN` where a side has no SMs. */
 export interface SweepRow {
+  /** Row of the ladder. */
+  readonly index: number
   readonly kind: 'co-running' | 'aggressive' | 'off'
   readonly sharedSms: number
   readonly downstreamSms: number
@@ -97,6 +99,7 @@ function measureRow(
   const sharedCoRunMs = quantile(sharedUnderLoad, 0.5)
   const gbPerSec = (ms: number): number => stages.memory.bytesPerStep / ms / 1e6
   return {
+    index,
     kind: row.kind,
     sharedSms: row.sharedSms,
     downstreamSms: row.downstreamSms,

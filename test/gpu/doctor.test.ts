@@ -2,21 +2,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type CliIo, EXIT } from '../../src/cli/command.js'
+import { EXIT } from '../../src/cli/command.js'
 import { runCli } from '../../src/cli/main.js'
 import { checkMps, checkPython, checkSharedMemory } from '../../src/gpu/check-host.js'
 import { type DoctorReport, runDoctor } from '../../src/gpu/doctor.js'
 import { tryOpenLibrary } from '../../src/native/library.js'
 import { cudaDouble, hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { capture } from './capture.js'
 import { openCudaDouble } from './open-double.js'
-
-function capture(): CliIo & { text: () => string } {
-  let text = ''
-  const add = (more: string): void => {
-    text += more
-  }
-  return { out: add, err: add, progress: false, columns: 100, text: () => text }
-}
 
 function statusOf(report: DoctorReport, id: string): string | undefined {
   return report.findings.find((finding) => finding.id === id)?.status
