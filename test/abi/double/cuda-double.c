@@ -69,6 +69,15 @@ EXPORT void horizon_double_live(int *out) {
   out[2] = liveStreams, out[3] = liveEvents, out[4] = liveAllocations;
 }
 
+// SM ids that a context runs on.
+EXPORT int horizon_double_sms(const void *handle, int *out) {
+  Context *c = contextOf(handle);
+  int n = 0;
+  for (int i = 0; c && i < config.sms; i++)
+    if ((c->mask.bits[i / 8] >> (i % 8)) & 1) out[n++] = i;
+  return n;
+}
+
 __attribute__((constructor)) static void start(void) { horizon_double_configure(getenv("HORIZON_DOUBLE")); }
 
 // Scattered, as real group-to-SM maps are, and the same in every process.
