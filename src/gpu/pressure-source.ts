@@ -56,9 +56,14 @@ export function createPressureSource(
     clock.read()
     return (clock.ms[0] as number) - (cell[RENEWED_MS] as number) > staleAfterMs
   }
+  clock.read()
+  const openedMs = clock.ms[0] as number
   const failed = (result: number): void => {
     isDead = !isPassing(result)
     if (isOutage) return
+    // Before the first reading "no data yet" is no outage, until it lasts.
+    clock.read()
+    if (!isDead && !hasValue && (clock.ms[0] as number) - openedMs <= staleAfterMs) return
     isOutage = true
     options.onFailure?.(
       `${probe.name} failed (${result}, ${probe.describeResult(result)}): the last value stands for ${staleAfterMs} ms, then pressure is unknown${isDead ? '; it is not asked again' : ''}`,

@@ -254,6 +254,7 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
   test('one outage of a source that asks rarely is said once', () => {
     const { nvml, device } = setUp()
     const said: string[] = []
+    ms[0] = 1000
     const probe = createGpmBandwidthProbe(nvml, device, { clock })
     const source = createPressureSource(probe, {
       clock,
@@ -263,7 +264,7 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
     advance?.(200_000)
     ms[0] = 1200
     expect(source.sample(out)).toBe(true)
-    said.length = 0
+    expect(said).toEqual([])
     configureDouble?.('metricrc=21')
     initNvml(nvml)
     for (let now = 1200; now < 3000; now += 10) {
@@ -273,6 +274,33 @@ describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
     expect(said).toHaveLength(1)
     source.close()
   })
+})
+
+test('a source that never gets its first reading says so, when it has waited long enough', () => {
+  const ms = new Float64Array([1000])
+  const said: string[] = []
+  const probe = {
+    name: 'never',
+    kind: 'memory-activity' as const,
+    read: () => 27,
+    describeResult: () => 'not ready',
+    close() {},
+  }
+  const source = createPressureSource(probe, {
+    clock: sharedStepClock(ms),
+    staleAfterMs: 500,
+    onFailure: (message) => said.push(message),
+  })
+  for (const [now, messages] of [
+    [1000, 0],
+    [1500, 0],
+    [1501, 1],
+    [9000, 1],
+  ] as const) {
+    ms[0] = now
+    expect(source.sample(empty())).toBe(false)
+    expect(said).toHaveLength(messages)
+  }
 })
 
 test('no source, no pressure', () => {

@@ -3,6 +3,7 @@
 // horizon_double_configure("sms=132;cc=90"). Time is a clock per context that a launch moves on by a formula.
 #include "double.h"
 #include <stdio.h>
+#include <unistd.h>
 
 Config config;
 Context contexts[MAX_CONTEXTS];
@@ -155,6 +156,12 @@ EXPORT CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
   snprintf(name, (size_t)length, "double of a GPU with %d SMs", config.sms);
   return CUDA_SUCCESS;
 }
+static int hasMpsPipe(void) {
+  const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+  char path[4096];
+  snprintf(path, sizeof path, "%s/control", folder ? folder : "/nowhere");
+  return access(path, F_OK) == 0;
+}
 EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
   CHECK();
   if (device < 0 || device >= config.devices) return CUDA_ERROR_INVALID_DEVICE;
@@ -167,7 +174,7 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, C
   case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 50 << 20; break;
   case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
     if (config.version < 12040) return CUDA_ERROR_INVALID_VALUE;
-    *value = config.mps;
+    *value = config.mps || hasMpsPipe();
     break;
   default: *value = 0;
   }
@@ -235,9 +242,14 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
   liveStreams--;
   return CUDA_SUCCESS;
 }
+// The host has waited until `ns`: whoever was idle is there as well.
+static void hostWaited(double ns) {
+  for (int i = 0; i < MAX_CONTEXTS; i++)
+    if (contexts[i].clockNs < ns) contexts[i].clockNs = ns;
+}
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
   CHECK();
-  (void)stream;
+  if (stream) hostWaited(stream->context->clockNs);
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {
@@ -260,7 +272,7 @@ EXPORT CUresult cuEventQuery(CUevent event) {
 }
 EXPORT CUresult cuEventSynchronize(CUevent event) {
   CHECK();
-  (void)event;
+  hostWaited(event->ns);
   return CUDA_SUCCESS;
 }
 #undef cuEventElapsedTime
