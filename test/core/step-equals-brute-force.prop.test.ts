@@ -168,7 +168,7 @@ function replay(policy: Policy, options: BruteOptions, operations: readonly Oper
 
 test.each(CASES)('the step equals the obvious one, request by request: %s', (_name, policy, options) => {
   fc.assert(
-    fc.property(fc.array(operation, { minLength: 1, maxLength: 120 }), (operations) => replay(policy, options, operations)),
+    fc.property(fc.array(operation, { minLength: 1, maxLength: 120, size: 'max' }), (operations) => replay(policy, options, operations)),
     { numRuns: runs(300, 10_000) },
   )
 })
