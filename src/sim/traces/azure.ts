@@ -10,7 +10,8 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?$/
 export const azure: TraceFormat = {
   name: 'azure',
   notes: ['Azure LLM inference trace 2023 (Patel et al., Splitwise, ISCA 2024), CC-BY-4.0'],
-  matches: (firstLine) => firstLine.trim().toLowerCase() === 'timestamp,contexttokens,generatedtokens',
+  matches: (firstLine) =>
+    firstLine.trim().toLowerCase() === 'timestamp,contexttokens,generatedtokens',
   start: () => ({
     hasHeader: true,
     parse(line) {
