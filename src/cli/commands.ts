@@ -11,4 +11,7 @@ export interface CommandEntry {
   readonly load: () => Promise<CliCommand>
 }
 
-export const COMMANDS: readonly CommandEntry[] = []
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'simulate', load: async () => (await import('./commands/simulate.js')).command },
+  { name: 'report', load: async () => (await import('./commands/report.js')).command },
+]

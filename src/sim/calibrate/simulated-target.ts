@@ -2,7 +2,6 @@
  * @module
  * The simulated runtime as a thing to calibrate: the same stages, the same scheduler without a policy, requests taken from a workload.
  */
-import { HorizonError } from '../../core/index.js'
 import { vanillaPolicy } from '../../policies/index.js'
 import { horizonScheduler } from '../omni/horizon-scheduler.js'
 import type { ModalityClass } from '../omni/modality-class.js'
@@ -10,6 +9,8 @@ import { planRequests } from '../omni/request-plan.js'
 import { type RuntimeRun, runOmni } from '../omni/runtime.js'
 import type { OmniSpec } from '../omni/spec.js'
 import { percentile } from '../percentile.js'
+import { mixByLongFraction } from '../workload/class-mix.js'
+import { generateWorkload } from '../workload/generate.js'
 import { selectRequests, type Workload } from '../workload/workload.js'
 import type { Calibration } from './calibration.js'
 import type { CalibrationTarget } from './collect.js'
@@ -19,10 +20,21 @@ import type { SoloRecord } from './solo-record.js'
 /** Far enough apart that no request ever meets another. */
 const ALONE_MS = 1e8
 /** Probes per SM count, and the point of a long request's downstream time at which they are sent. */
-const PROBES = 12
+const PROBES = 8
 const PROBE_AT = 0.2
 
+/**
+ * Classes run alone with requests of `workload`. The sweep is a property of the model and the GPU, not of the traffic: it takes its
+ * requests from a synthetic workload of its own.
+ */
 export function simulatedTarget(spec: OmniSpec, workload: Workload): CalibrationTarget {
+  const sweepWorkload = generateWorkload({
+    spec,
+    mix: mixByLongFraction(spec.classes, 0.5),
+    rate: 1,
+    extent: { requests: 128 },
+    seed: 0,
+  })
   const present = workload.classes.filter((_, index) => workload.classIndex.includes(index))
 
   function runAlone(className: string, count: number): SoloRecord[] {
@@ -58,21 +70,16 @@ export function simulatedTarget(spec: OmniSpec, workload: Workload): Calibration
   function runAtSms(sms: number): SmSweepRow {
     const probes = evenly(probeIndices(), PROBES)
     const long = evenly(
-      indicesOf(workload, (of) => of.path === 'long'),
+      indicesOf(sweepWorkload, (of) => of.path === 'long'),
       PROBES,
     )
-    if (probes.length === 0 || long.length === 0) {
-      throw new HorizonError('ERR_SIM_SWEEP_ROWS', 'a sweep needs requests of both paths', {
-        got: `${probes.length} short, ${long.length} long`,
-      })
-    }
     const apart = Float64Array.from(probes, (_, i) => i * ALONE_MS)
-    const decode = run(spec, selectRequests(workload, 'decode alone', probes, apart), sms)
+    const decode = run(spec, selectRequests(sweepWorkload, 'decode alone', probes, apart), sms)
     // When each long request is downstream, from a run without probes: that is when a probe is sent.
     const rounds = long.map((_, i) => i * ALONE_MS)
     const busy = run(
       spec,
-      selectRequests(workload, 'downstream alone', long, Float64Array.from(rounds)),
+      selectRequests(sweepWorkload, 'downstream alone', long, Float64Array.from(rounds)),
       sms,
     )
     const sendMs = rounds.map((_, i) => {
@@ -91,8 +98,8 @@ export function simulatedTarget(spec: OmniSpec, workload: Workload): Calibration
 
   /** Requests of the text-input class of the short path (figure 4 probes with short text requests), or of the short path. */
   function probeIndices(): number[] {
-    const text = indicesOf(workload, (of) => of.path === 'short' && of.input === 'text')
-    return text.length > 0 ? text : indicesOf(workload, (of) => of.path === 'short')
+    const text = indicesOf(sweepWorkload, (of) => of.path === 'short' && of.input === 'text')
+    return text.length > 0 ? text : indicesOf(sweepWorkload, (of) => of.path === 'short')
   }
 
   /** Each round: one long request alone, and `count` probes at once while it is downstream. */
@@ -113,7 +120,12 @@ export function simulatedTarget(spec: OmniSpec, workload: Workload): Calibration
         atMs.push(sendMs[i] as number)
       }
     }
-    return selectRequests(workload, 'probes beside downstream', indices, Float64Array.from(atMs))
+    return selectRequests(
+      sweepWorkload,
+      'probes beside downstream',
+      indices,
+      Float64Array.from(atMs),
+    )
   }
 
   return { totalSms: spec.totalSms, classes: present.map((of) => of.name), runAlone, runAtSms }
