@@ -43,7 +43,7 @@ export function simulatedTarget(spec: OmniSpec, workload: Workload): Calibration
       count,
     )
     const arrivals = Float64Array.from(indices, (_, i) => i * ALONE_MS)
-    const alone = selectRequests(workload, `${className} alone`, indices, arrivals)
+    const alone = firstTokenOnly(selectRequests(workload, `${className} alone`, indices, arrivals))
     const { record, plan } = run(spec, alone, spec.totalSms)
     return indices.flatMap((_, i): SoloRecord[] => {
       // A request that the runtime turns away has no latency.
@@ -86,7 +86,8 @@ export function simulatedTarget(spec: OmniSpec, workload: Workload): Calibration
       const from = busy.record.decodedMs[i] as number
       return from + ((busy.record.finishedMs[i] as number) - from) * PROBE_AT
     })
-    const one = run(spec, besideDownstream(probes, long, rounds, sendMs, 1), sms)
+    const probe = besideDownstream(probes, long, rounds, sendMs, 1)
+    const one = run(spec, firstTokenOnly(probe), sms)
     const full = run(spec, besideDownstream(probes, long, rounds, sendMs, spec.shared.slots), sms)
     return {
       sms,
@@ -173,6 +174,14 @@ function tpots({ record, plan }: Run): number[] {
     const tokens = (plan.decodeTokens[i] as number) - 1
     return tokens > 0 ? [((record.decodedMs[i] as number) - first) / tokens] : []
   })
+}
+
+/** A short-path request has had its first response with its first token: what it would decode after that is not asked for. */
+function firstTokenOnly(workload: Workload): Workload {
+  const isShort = (i: number): boolean =>
+    workload.classes[workload.classIndex[i] as number]?.path === 'short'
+  const answerTokens = workload.answerTokens.map((tokens, i) => (isShort(i) ? 1 : tokens))
+  return { ...workload, answerTokens }
 }
 
 /** First-response latencies of the short requests. */
