@@ -5,6 +5,7 @@
 
 export { type CalibrateOptions, type CalibrateResult, calibrate } from './calibrate/calibrate.js'
 export type { CalibratedClass, Calibration } from './calibrate/calibration.js'
+export { type CalibratedConfig, calibrationConfig } from './calibrate/calibration-config.js'
 export { type ChosenLadder, chooseLadder, type LadderOptions } from './calibrate/choose-ladder.js'
 export {
   type CalibrationTarget,

@@ -80,7 +80,7 @@ async function run(_args: readonly string[], given: Options, io: CliIo): Promise
   const bar = createProgressBar(io)
   const { solo, sweep } = collect(simulatedTarget(spec, workload), {
     requestsPerClass: 100,
-    onProgress: (what) => bar.show(`calibrating: ${what}`, 0),
+    onProgress: (what, share) => bar.show(`calibrating: ${what}`, share),
   })
   const calibration = calibrate(solo, sweep, { totalSms: spec.totalSms, multiplier })
   const runs = cases.map((of, i) => ({

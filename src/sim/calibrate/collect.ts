@@ -22,7 +22,8 @@ export interface CollectOptions {
   readonly requestsPerClass?: number
   /** SM counts to sweep. @default every sixteenth of the GPU, and the whole of it */
   readonly sms?: readonly number[]
-  readonly onProgress?: (what: string) => void
+  /** What is being measured, and the share in [0, 1] that is done. */
+  readonly onProgress?: (what: string, share: number) => void
 }
 
 export interface Collected {
@@ -32,14 +33,17 @@ export interface Collected {
 
 export function collect(target: CalibrationTarget, options: CollectOptions = {}): Collected {
   const solo: SoloRecord[] = []
-  for (const name of target.classes) {
-    options.onProgress?.(`class ${name} alone`)
+  const sweep: SmSweepRow[] = []
+  const counts = options.sms ?? sixteenths(target.totalSms)
+  const total = target.classes.length + counts.length
+  for (const [done, name] of target.classes.entries()) {
+    options.onProgress?.(`class ${name} alone`, done / total)
     solo.push(...target.runAlone(name, options.requestsPerClass ?? 200))
   }
-  const sweep = (options.sms ?? sixteenths(target.totalSms)).map((sms) => {
-    options.onProgress?.(`${sms} SMs`)
-    return target.runAtSms(sms)
-  })
+  for (const [done, sms] of counts.entries()) {
+    options.onProgress?.(`${sms} SMs`, (target.classes.length + done) / total)
+    sweep.push(target.runAtSms(sms))
+  }
   return { solo, sweep }
 }
 
