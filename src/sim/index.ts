@@ -47,7 +47,7 @@ export { GPUS, type GpuName, MODELS, type ModelName, type Parameter } from './om
 export { OUTCOME, type RunRecord } from './omni/run-record.js'
 export { type OmniSpec, type Overrides, omniParameters, omniSpec } from './omni/spec.js'
 export { percentile } from './percentile.js'
-export { POLICY_CASES, type PolicyCase, policyCases } from './policy-case.js'
+export { DEFAULT_POLICIES, POLICY_CASES, type PolicyCase, policyCases } from './policy-case.js'
 export { buildReportData, type ReportInput } from './report/build-report-data.js'
 export { renderReport } from './report/render-report.js'
 export { parseReportData, type ReportData } from './report/report-data.js'

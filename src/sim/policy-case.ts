@@ -1,10 +1,17 @@
 /**
  * @module
  * What `simulate` compares: a policy of the library together with the way the stages share the GPU under it. The five of the paper
- * (section 6.1) and our default.
+ * (section 6.1) and our default preset are compared unless others are asked for.
  */
 import { HorizonError, type Policy } from '../core/index.js'
-import { edfPolicy, horizonPolicy, literalPolicy, vanillaPolicy } from '../policies/index.js'
+import {
+  edfPolicy,
+  feasibleEdfPolicy,
+  horizonPolicy,
+  literalPolicy,
+  strictPriorityPolicy,
+  vanillaPolicy,
+} from '../policies/index.js'
 import type { Calibration } from './calibrate/calibration.js'
 import type { SharingMode } from './omni/co-running.js'
 
@@ -52,7 +59,22 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     sharing: 'green-contexts',
     policy: ({ saturation }) => horizonPolicy({ throttle: { saturation } }),
   },
+  {
+    name: 'feasible-edf',
+    about: 'earliest deadline first over those that can still make it; long-path cap, SM throttle',
+    sharing: 'green-contexts',
+    policy: ({ saturation }) => feasibleEdfPolicy({ throttle: { saturation } }),
+  },
+  {
+    name: 'strict-priority',
+    about: 'text before audio before images under MPS',
+    sharing: 'mps',
+    policy: strictPriorityPolicy,
+  },
 ]
+
+/** Compared unless others are named. */
+export const DEFAULT_POLICIES: readonly string[] = POLICY_CASES.slice(0, 6).map((of) => of.name)
 
 /** Cases by name, in the order given. Throws `ERR_SIM_POLICY`. */
 export function policyCases(names: readonly string[]): readonly PolicyCase[] {

@@ -2,28 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { type CliIo, EXIT } from '../../src/cli/command.js'
-import { runCli } from '../../src/cli/main.js'
+import { EXIT } from '../../src/cli/command.js'
 import { parseReportData } from '../../src/sim/report/report-data.js'
+import { cli } from '../support/cli.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'horizonserve-cli-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-async function cli(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  const result = { code: -1, out: '', err: '' }
-  const io: CliIo = {
-    out: (text) => {
-      result.out += text
-    },
-    err: (text) => {
-      result.err += text
-    },
-    progress: false,
-    columns: 100,
-  }
-  result.code = await runCli(argv, io)
-  return result
-}
 
 const QUICK = ['simulate', '--requests', '30', '--policies', 'vanilla,horizonserve', '--seed', '3']
 const TRACE = join(folder, 'trace.csv')

@@ -4,12 +4,14 @@
  */
 import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { loadConfig } from '../../config-file.js'
 import { HorizonError } from '../../core/index.js'
 import {
   type ArrivalProcess,
   buildReportData,
   calibrate,
   collect,
+  DEFAULT_POLICIES,
   GPUS,
   type GpuName,
   generateWorkload,
@@ -21,6 +23,7 @@ import {
   omniSpec,
   overlayTrace,
   POLICY_CASES,
+  type PolicyCase,
   policyCases,
   readTrace,
   renderReport,
@@ -46,7 +49,15 @@ function configure(command: Command): void {
   command
     .option('--model <name>', names(MODELS), 'qwen2.5-omni')
     .option('--gpu <name>', names(GPUS), 'rtx-6000-ada')
-    .option('--policies <names>', 'comma-separated', POLICY_CASES.map((of) => of.name).join(','))
+    .option(
+      '--policies <names>',
+      `comma-separated, of ${POLICY_CASES.map((of) => of.name).join(', ')}`,
+      DEFAULT_POLICIES.join(','),
+    )
+    .option(
+      '--config <path>',
+      'compare the policy of a configuration file too, under the name "config"',
+    )
     .option('--trace <path>', 'replay a trace: Azure, Mooncake, or plain CSV or JSON lines')
     .option('--skip-bad', 'leave broken lines of the trace out and count them')
     .option(
@@ -70,7 +81,10 @@ function configure(command: Command): void {
 
 async function run(_args: readonly string[], given: Options, io: CliIo): Promise<number> {
   const options: Options = given.demo === true ? { ...given, ...demoDefaults(given) } : given
-  const cases = policyCases(String(options.policies).split(','))
+  const cases = [
+    ...policyCases(String(options.policies).split(',')),
+    ...(await configCase(options)),
+  ]
   const seed = numberOption(options, 'seed', { integer: true }) as number
   const overrides =
     options.set === undefined ? {} : numberRecord(String(options.set), '--set', { min: 0 })
@@ -102,6 +116,14 @@ async function run(_args: readonly string[], given: Options, io: CliIo): Promise
   else io.out(attainmentText(data))
   if (report !== undefined) (options.json === true ? io.err : io.out)(`report: ${report}\n`)
   return EXIT.ok
+}
+
+/** Only the policy of a configuration is used: SLOs, profiles and ladder are the simulated runtime's own. */
+async function configCase(options: Options): Promise<PolicyCase[]> {
+  if (options.config === undefined) return []
+  const { policy } = await loadConfig(String(options.config))
+  const about = `the policy of ${options.config}`
+  return [{ name: 'config', about, sharing: 'green-contexts', policy: () => policy }]
 }
 
 /** Demo values, except where the user gave an option of that kind. */
