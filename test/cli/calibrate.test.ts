@@ -14,12 +14,22 @@ const at = (name: string): string => join(folder, name)
 test('--collect writes the two files, and they make a configuration that the scheduler takes', async () => {
   const files = ['--solo', at('solo.jsonl'), '--sweep', at('sweep.csv')]
   const made = await cli(
-    ...['calibrate', '--collect', '--requests-per-class', '20', ...files, '--out', at('made.yaml')],
+    ...[
+      'calibrate',
+      '--collect',
+      '--model',
+      'bagel',
+      '--requests-per-class',
+      '20',
+      ...files,
+      '--out',
+      at('made.yaml'),
+    ],
   )
   expect([made.code, made.out]).toEqual([EXIT.ok, expect.stringContaining('configuration: ')])
   expect(made.err).toContain('simulated')
   const horizon = await createHorizonFromFile(at('made.yaml'), {})
-  expect(horizon.classes.names).toContain('v2a')
+  expect(horizon.classes.names).toContain('i2i')
   // The files alone give the same answer, as JSON.
   const again = await cli('calibrate', ...files, '--json')
   const config = JSON.parse(again.out)
@@ -27,7 +37,7 @@ test('--collect writes the two files, and they make a configuration that the sch
     [...horizon.classes.sloMs].map((ms) => expect.closeTo(ms, 6)),
   )
   // Measurements are not overwritten.
-  const second = await cli('calibrate', '--collect', ...files)
+  const second = await cli('calibrate', '--collect', '--model', 'bagel', ...files)
   expect([second.code, second.err]).toEqual([EXIT.badInput, expect.stringContaining('EEXIST')])
 })
 
@@ -66,7 +76,16 @@ test('init writes a configuration that is valid as it stands, and does not overw
 
 test('simulate compares the policy of a configuration under the name config', async () => {
   await cli('init', at('policy.yaml'))
-  const argv = ['simulate', '--requests', '20', '--policies', 'vanilla', '--json']
+  const argv = [
+    'simulate',
+    '--model',
+    'bagel',
+    '--requests',
+    '20',
+    '--policies',
+    'vanilla',
+    '--json',
+  ]
   const { code, out } = await cli(...argv, '--config', at('policy.yaml'))
   expect(code).toBe(EXIT.ok)
   expect(JSON.parse(out).policies.map((of: { name: string }) => of.name)).toEqual([
