@@ -54,7 +54,7 @@ export function simulate(options: SimulateOptions): SimulationResult {
     ...run,
     policy: policy.name,
     sharing: policy.sharing,
-    summary: summarize(workload, plan, run.record, calibration),
+    summary: summarize(workload, plan, run.record, calibration, run.virtualMs),
     metrics: scheduler.horizon.metrics(),
   }
 }

@@ -32,7 +32,7 @@ export interface GroupSummary {
   readonly firstResponseMs: Percentiles
   /** Time per output token after the first, in the shared stage. */
   readonly tpotMs: Percentiles
-  /** Longest time from arrival to admission. */
+  /** Longest time from arrival to admission; to the end of the run for what was never admitted. */
   readonly longestWaitMs: number
 }
 
@@ -48,13 +48,14 @@ export function summarize(
   plan: RequestPlan,
   record: RunRecord,
   calibration: Calibration,
+  endMs: number,
 ): RunSummary {
   const slo = Float64Array.from(
     workload.classes,
     (of) => calibration.classes.find(({ name }) => name === of.name)?.sloMs ?? Number.NaN,
   )
   const group = (accept: (classIndex: number) => boolean): GroupSummary =>
-    summarizeGroup(workload, plan, record, slo, accept)
+    summarizeGroup(workload, plan, record, slo, endMs, accept)
   const classes: Record<string, GroupSummary & { sloMs: number }> = {}
   for (const [index, of] of workload.classes.entries()) {
     const summary = group((i) => i === index)
@@ -73,6 +74,7 @@ function summarizeGroup(
   plan: RequestPlan,
   record: RunRecord,
   slo: Float64Array,
+  endMs: number,
   accept: (classIndex: number) => boolean,
 ): GroupSummary {
   const latencies: number[] = []
@@ -101,7 +103,9 @@ function summarizeGroup(
     const decoded = (record.decodedMs[i] as number) - (record.firstTokenMs[i] as number)
     const tokens = (plan.decodeTokens[i] as number) - 1
     if (tokens > 0 && !Number.isNaN(decoded)) tpots.push(decoded / tokens)
-    const wait = (record.admittedMs[i] as number) - arrivalMs
+    if (outcome === OUTCOME.refused) continue
+    const admittedMs = record.admittedMs[i] as number
+    const wait = (Number.isNaN(admittedMs) ? endMs : admittedMs) - arrivalMs
     if (wait > longestWaitMs) longestWaitMs = wait
   }
   return {

@@ -46,7 +46,7 @@ export interface RuntimeOptions {
 }
 
 /** Columns of the series. */
-export const SERIES = ['waiting', 'protected', 'capSms', 'pressure', 'downstream'] as const
+const SERIES = ['waiting', 'protected', 'capSms', 'pressure', 'downstream'] as const
 
 /** An engine that finds nothing visible asks again after this long, doubling up to the longest pause. */
 const RETRY_MS = 1

@@ -12,7 +12,7 @@ import { offeredRate, type Workload } from '../workload/workload.js'
 import type { ReportData, ReportGroup, ReportPolicy } from './report-data.js'
 
 /** Levels of the latency curves: dense where tails are. */
-export const LATENCY_LEVELS: readonly number[] = [
+const LATENCY_LEVELS: readonly number[] = [
   ...Array.from({ length: 19 }, (_, i) => (i + 1) / 20),
   0.96,
   0.97,

@@ -51,7 +51,7 @@ export interface TraceFormat {
 }
 
 /** More than any model's context; a larger number is a broken line, not a long prompt. */
-export const MAX_TRACE_TOKENS = 10_000_000
+const MAX_TRACE_TOKENS = 10_000_000
 
 /** Collects rows into columns; checks what holds for every format. */
 export interface TraceBuilder {

@@ -23,7 +23,7 @@ export interface TextLengths {
 }
 
 /** Share of summarisation prompts among text prompts; the paper names both data sets and not their shares. */
-export const LONG_TEXT_SHARE = 0.2
+const LONG_TEXT_SHARE = 0.2
 
 // Median 141 and mean 350 give sigma: mean / median = exp(sigma^2 / 2).
 const shareGptPrompt = clamped(
