@@ -11,4 +11,9 @@ export interface CommandEntry {
   readonly load: () => Promise<CliCommand>
 }
 
-export const COMMANDS: readonly CommandEntry[] = []
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'simulate', load: async () => (await import('./commands/simulate.js')).command },
+  { name: 'calibrate', load: async () => (await import('./commands/calibrate.js')).command },
+  { name: 'report', load: async () => (await import('./commands/report.js')).command },
+  { name: 'init', load: async () => (await import('./commands/init.js')).command },
+]
