@@ -52,6 +52,7 @@ export const bench: Bench = {
     const numRows = ladder.rows.length
     const rows = {
       switchNs: measure(context, (i) => actuator.apply(i % numRows)),
+      readBackNs: measure(context, () => actuator.readBack()),
       sampleNs: measure(context, (i) => {
         step[0] = i
         shared.sample(out)

@@ -12,6 +12,10 @@ export interface CommandEntry {
 }
 
 export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'simulate', load: async () => (await import('./commands/simulate.js')).command },
+  { name: 'calibrate', load: async () => (await import('./commands/calibrate.js')).command },
+  { name: 'report', load: async () => (await import('./commands/report.js')).command },
+  { name: 'init', load: async () => (await import('./commands/init.js')).command },
   { name: 'doctor', load: async () => (await import('./commands/doctor.js')).command },
   { name: 'sweep', load: async () => (await import('./commands/sweep.js')).command },
 ]

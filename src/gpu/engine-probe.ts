@@ -41,9 +41,10 @@ export interface EngineProbe {
   decodeTpotMs(): Promise<number>
   /**
    * Starts a long request, waits for its first piece, then sends short ones one after another while it runs.
-   * Returns the time to the first token of each short request that was sent and answered while the long one ran.
+   * Returns the time to the first token of each short request that was sent and answered while the long one ran, and calls
+   * `onShort` after each of them.
    */
-  ttftBesideLong(count: number): Promise<number[]>
+  ttftBesideLong(count: number, onShort?: () => void): Promise<number[]>
 }
 
 const SHORT_PROMPT = 'Say one word.'
@@ -82,7 +83,7 @@ export async function openEngine(options: EngineOptions): Promise<EngineProbe> {
         )
       return (times.lastMs - times.firstMs) / (times.pieces - 1)
     },
-    async ttftBesideLong(count) {
+    async ttftBesideLong(count, onShort) {
       const stop = new AbortController()
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(timeoutMs)])
       let isRunning = true
@@ -109,7 +110,9 @@ export async function openEngine(options: EngineOptions): Promise<EngineProbe> {
         for (let i = 0; i < count && isRunning; i++) {
           const prompt = options.shortPrompt ?? SHORT_PROMPT
           const short = await ask(prompt, lengthOf(4), AbortSignal.timeout(timeoutMs))
-          if (isRunning) times.push(short.firstMs)
+          if (!isRunning) break
+          times.push(short.firstMs)
+          onShort?.()
         }
       } finally {
         stop.abort()

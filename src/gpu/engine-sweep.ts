@@ -17,8 +17,10 @@ export interface EngineSweepOptions {
   readonly repeats?: number
   /** Puts a cap into force and returns when it is. */
   readonly applyCap: (sms: number) => Promise<void>
-  /** Reads pressure while a long request runs. @default unknown */
-  readonly readPressure?: () => { readonly value: number; readonly kind: string } | undefined
+  /** Reads pressure after each short request while the long one runs; the median is kept. @default unknown */
+  readonly readPressure?:
+    | (() => { readonly value: number; readonly kind: string } | undefined)
+    | undefined
   readonly onRow?: (record: SweepRecord, done: number, total: number) => void
 }
 
@@ -34,8 +36,14 @@ export async function sweepEngine(
     await engine.decodeTpotMs()
     const tpots: number[] = []
     for (let n = 0; n < repeats; n++) tpots.push(await engine.decodeTpotMs())
-    const ttfts = await engine.ttftBesideLong(repeats)
-    const pressure = options.readPressure?.()
+    const readings: number[] = []
+    let pressureKind = ''
+    const ttfts = await engine.ttftBesideLong(repeats, () => {
+      const reading = options.readPressure?.()
+      if (reading === undefined) return
+      readings.push(reading.value)
+      pressureKind = reading.kind
+    })
     const total = options.totalSms
     const record: SweepRecord = {
       ...emptyRecord(sms, 'co-running', total === undefined ? Number.NaN : total - sms),
@@ -43,8 +51,8 @@ export async function sweepEngine(
       tpotP95Ms: quantile(tpots, 0.95),
       coRunTtftMs: quantile(ttfts, 0.5),
       coRunTtftP95Ms: quantile(ttfts, 0.95),
-      pressure: pressure?.value ?? Number.NaN,
-      pressureKind: pressure?.kind ?? '',
+      pressure: quantile(readings, 0.5),
+      pressureKind,
     }
     records.push(record)
     options.onRow?.(record, i + 1, options.caps.length)

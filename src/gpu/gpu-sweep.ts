@@ -2,6 +2,8 @@
  * @module
  * The sweep from start to end on a real or doubled driver: device, ladder, stages, pressure, rows, and everything closed again.
  */
+
+import type { PressureSample } from '../core/ports.js'
 import type { CudaOptions } from './cuda.js'
 import { initCuda, openCuda } from './cuda.js'
 import { openDevice } from './device.js'
@@ -13,7 +15,6 @@ import type { DroppedLevel } from './ladder-plan.js'
 import { spreadLevels } from './ladder-plan.js'
 import { initNvml, type NvmlOptions, nvmlDeviceByUuid, openNvml } from './nvml.js'
 import { createNvmlSamplesProbe } from './nvml-samples.js'
-import type { PressureSample } from './ports.js'
 import { createPressureSource, type GpuPressureSource } from './pressure-source.js'
 import { type SweepRow, sweepLadder } from './sweep.js'
 import { emptyRecord, type SweepRecord } from './sweep-csv.js'
@@ -63,17 +64,24 @@ export function runGpuSweep(options: GpuSweepOptions = {}): GpuSweepResult {
     undo.push(stages.close)
     const pressure = openPressure(device.uuid, options)
     if (pressure !== undefined) undo.push(() => pressure.close())
-    const out: PressureSample = { value: 0, kind: '', timestampMs: 0, source: '' }
-    const records: SweepRecord[] = new Array(ladder.rows.length)
+    const observer = pressure === undefined ? undefined : createObserver(pressure)
+    const byIndex: SweepRecord[] = []
     sweepLadder(cuda, ladder, stages, {
       steps: options.steps ?? 60,
       seed: options.seed ?? 1,
+      observe: observer?.observe,
       onRow(row, done, total) {
-        const record = recordOf(row, pressure?.sample(out) === true ? out : undefined)
-        records[row.index] = record
+        const record = recordOf(row, observer?.take())
+        byIndex[row.index] = record
         options.onRow?.(record, done, total)
       },
     })
+    // An aggressive row of every SM is the same as `off`, and once is enough.
+    const records = byIndex.filter(
+      (_, i) => i !== ladder.aggressiveIndex || ladder.rows[i]?.method !== 'whole',
+    )
+    if (!records.every((record) => Number.isFinite(record.pressure)))
+      options.onWarning?.('pressure was not measured on every row: calibrate needs that column')
     return {
       device: device.name,
       uuid: device.uuid,
@@ -87,7 +95,36 @@ export function runGpuSweep(options: GpuSweepOptions = {}): GpuSweepResult {
   }
 }
 
-/** DRAM bandwidth where the GPU has it, else memory activity. The number lags by its period: a row's belongs to its end. */
+/** Waits for the second new reading: the period of the first may reach back before both stages ran. */
+function createObserver(source: GpuPressureSource): {
+  observe(): boolean
+  take(): PressureSample | undefined
+} {
+  const out: PressureSample = {
+    value: 0,
+    kind: '',
+    timestampMs: Number.NEGATIVE_INFINITY,
+    source: '',
+  }
+  let seen = -1
+  let last = Number.NEGATIVE_INFINITY
+  return {
+    observe() {
+      if (source.sample(out) && (seen < 0 || out.timestampMs > last)) {
+        seen += 1
+        last = out.timestampMs
+      }
+      return seen >= 2
+    },
+    take() {
+      const isEnough = seen >= 2
+      seen = -1
+      return isEnough ? out : undefined
+    },
+  }
+}
+
+/** DRAM bandwidth where the GPU has it, else memory activity. */
 function openPressure(uuid: string, options: GpuSweepOptions): GpuPressureSource | undefined {
   try {
     const nvml = openNvml(options.nvml)
@@ -113,6 +150,8 @@ function recordOf(row: SweepRow, pressure: PressureSample | undefined): SweepRec
     tpotP95Ms: row.sharedAloneP95Ms,
     coRunTpotMs: row.sharedCoRunMs,
     coRunTpotP95Ms: row.sharedCoRunP95Ms,
+    coRunTtftMs: row.sharedCoRunMs,
+    coRunTtftP95Ms: row.sharedCoRunP95Ms,
     downstreamMs: row.downstreamAloneMs,
     coRunDownstreamMs: row.downstreamCoRunMs,
     gbPerSec: row.aloneGbPerSec,

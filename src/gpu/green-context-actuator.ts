@@ -4,10 +4,10 @@
  * Libraries that rebind the thread to the primary context (NCCL, some allocators) undo it: `readBack` tells.
  */
 import { HorizonError } from '../core/errors.js'
+import type { Actuator } from '../core/ports.js'
 import type { CudaLibrary } from './cuda.js'
 import { closedError, type GreenContextLadder, levelError } from './green-context-ladder.js'
 import type { Side } from './ladder-row.js'
-import type { Actuator } from './ports.js'
 
 /** The port over one side of a ladder. Rows are those of the ladder, `off` included. */
 export function createGreenContextActuator(
@@ -20,6 +20,10 @@ export function createGreenContextActuator(
   const numRows = contexts.length
   const setCurrent = cuda.raw('cuCtxSetCurrent')
   const getCurrent = cuda.raw('cuCtxGetCurrent')
+  const halves = new Uint32Array(BigUint64Array.from(contexts).buffer)
+  const lows = halves.filter((_, i) => i % 2 === 0)
+  const highs = halves.filter((_, i) => i % 2 === 1)
+  const { out } = cuda
   let last = -1
   return {
     name: `green-context-${side}`,
@@ -32,13 +36,17 @@ export function createGreenContextActuator(
       if (result !== 0) cuda.check('cuCtxSetCurrent', result)
       last = level
     },
+    /** @hot Called every step; addresses are compared by halves, since reading one as a BigInt allocates. */
     readBack() {
       if (ladder.isClosed()) throw closedError()
-      cuda.check('cuCtxGetCurrent', getCurrent(cuda.out.pointer))
-      const current = cuda.out.u64[0] as bigint
+      const result = getCurrent(out.pointer) as number
+      if (result !== 0) cuda.check('cuCtxGetCurrent', result)
+      const low = out.u32[0] as number
+      const high = out.u32[1] as number
       // The aggressive row may be the primary context, as `off` is: then the row asked for last decides.
-      if (last >= 0 && contexts[last] === current) return last
-      return contexts.indexOf(current)
+      if (last >= 0 && lows[last] === low && highs[last] === high) return last
+      for (let i = 0; i < numRows; i++) if (lows[i] === low && highs[i] === high) return i
+      return -1
     },
   }
 }

@@ -26,6 +26,7 @@ export {
 export {
   type DescribedRow,
   type LadderDescription,
+  ladderSpec,
   parseLadderDescription,
   type RowMethod,
 } from './ladder-description.js'
@@ -61,5 +62,5 @@ export {
 export { type GpuError, isGpuError } from './result.js'
 export { createMonotonicClock, type StepClock, sharedStepClock } from './step-clock.js'
 export { type SweepOptions, type SweepRow, sweepLadder } from './sweep.js'
-export { formatSweepCsv, parseSweepCsv, SWEEP_COLUMNS, type SweepRecord } from './sweep-csv.js'
+export { formatSweepCsv, type SweepRecord } from './sweep-csv.js'
 export { renderSweepReport } from './sweep-report.js'

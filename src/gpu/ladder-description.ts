@@ -4,6 +4,7 @@
  * numbers of groups. Never a pointer and never the driver's struct, whose bytes are addresses of one process.
  */
 import { HorizonError } from '../core/errors.js'
+import type { LadderSpec } from '../core/ladder.js'
 
 /**
  * How a row was cut. `groups`: groups of the one split. `pair`: a split of its own into one group and the remainder, for drivers
@@ -33,6 +34,15 @@ export interface LadderDescription {
   /** Co-running rows, rising. */
   readonly levels: readonly DescribedRow[]
   readonly aggressive: DescribedRow
+}
+
+/** The same rows for the core: row k there is row k here, the aggressive row last. */
+export function ladderSpec(description: LadderDescription): LadderSpec {
+  return {
+    totalSms: description.totalSms,
+    levels: description.levels.map((row) => row.sharedSms),
+    aggressiveSms: description.aggressive.sharedSms,
+  }
 }
 
 const METHODS: readonly string[] = ['groups', 'pair', 'split', 'whole'] satisfies RowMethod[]

@@ -4,7 +4,7 @@
  * fixed from then on, holds any SMs rather than certain ones, and does not combine with Green Contexts. The static fallback.
  */
 import { HorizonError } from '../core/errors.js'
-import type { Actuator } from './ports.js'
+import type { Actuator } from '../core/ports.js'
 
 /** Options of the fallback. */
 export interface MpsActuatorOptions {

@@ -3,7 +3,7 @@
  * A pressure source from a probe: keeps the last value over a failure, gives it up when it is too old, and says so once.
  * It never smooths and never throws: a step must not fail because a counter did.
  */
-import type { PressureSample, PressureSource } from './ports.js'
+import type { PressureSample, PressureSource } from '../core/ports.js'
 import { isPassing } from './result.js'
 import { createMonotonicClock, type StepClock } from './step-clock.js'
 

@@ -3,22 +3,21 @@
  * The sweep's table: what `sweep` writes and `calibrate` reads. One line per SM count, the same columns whether synthetic stages on
  * the GPU or a real engine was measured; a cell that was not measured is empty.
  */
-import { HorizonError } from '../core/errors.js'
 
-/** One SM count of the shared stage and what was measured there. */
+/** One SM count of the shared stage and what was measured there; `NaN` is not measured. */
 export interface SweepRecord {
   /** SMs of the shared stage. */
   readonly sms: number
-  /** `co-running`, `aggressive` or `off` (the whole device without a partition). */
+  /** `co-running`, `aggressive` or `off` (the whole device without a partition, for both stages). */
   readonly kind: string
   readonly downstreamSms: number
   /** Time per output token (a decode step) of the shared stage alone, ms: median and 95th percentile. */
   readonly tpotMs: number
   readonly tpotP95Ms: number
-  /** The same while the downstream stage runs. */
+  /** The same while the downstream stage runs; synthetic stages only. */
   readonly coRunTpotMs: number
   readonly coRunTpotP95Ms: number
-  /** First response of a short request while a long one co-runs, ms; real engines only. */
+  /** First response of a short request while a long one co-runs, ms. Synthetic stages: a co-running step stands in for it. */
   readonly coRunTtftMs: number
   readonly coRunTtftP95Ms: number
   /** A step of the downstream stage alone and co-running, ms; synthetic stages only. */
@@ -32,26 +31,24 @@ export interface SweepRecord {
   readonly pressureKind: string
 }
 
-/** The columns, in order. */
-export const SWEEP_COLUMNS = Object.freeze([
-  'sms',
-  'kind',
-  'downstreamSms',
-  'tpotMs',
-  'tpotP95Ms',
-  'coRunTpotMs',
-  'coRunTpotP95Ms',
-  'coRunTtftMs',
-  'coRunTtftP95Ms',
-  'downstreamMs',
-  'coRunDownstreamMs',
-  'gbPerSec',
-  'coRunGbPerSec',
-  'pressure',
-  'pressureKind',
-] as const satisfies readonly (keyof SweepRecord)[])
-
-const TEXT_COLUMNS: ReadonlySet<string> = new Set(['kind', 'pressureKind'])
+/** Columns by name, the four that `calibrate` needs first. */
+const COLUMNS = Object.freeze({
+  sms: 'sms',
+  decode_tpot_ms: 'tpotMs',
+  corun_ttft_ms: 'coRunTtftMs',
+  corun_pressure: 'pressure',
+  pressure_kind: 'pressureKind',
+  kind: 'kind',
+  downstream_sms: 'downstreamSms',
+  decode_tpot_p95_ms: 'tpotP95Ms',
+  corun_tpot_ms: 'coRunTpotMs',
+  corun_tpot_p95_ms: 'coRunTpotP95Ms',
+  corun_ttft_p95_ms: 'coRunTtftP95Ms',
+  downstream_ms: 'downstreamMs',
+  corun_downstream_ms: 'coRunDownstreamMs',
+  gb_per_sec: 'gbPerSec',
+  corun_gb_per_sec: 'coRunGbPerSec',
+} as const satisfies Record<string, keyof SweepRecord>)
 
 /** A record with nothing measured yet. */
 export function emptyRecord(sms: number, kind: string, downstreamSms: number): SweepRecord {
@@ -64,76 +61,13 @@ export function emptyRecord(sms: number, kind: string, downstreamSms: number): S
   }
 }
 
-/** The table as text. `comments` say where the numbers are from; each becomes a line that starts with `#`. */
-export function formatSweepCsv(
-  records: readonly SweepRecord[],
-  comments: readonly string[],
-): string {
+/** The table as text, its header first. */
+export function formatSweepCsv(records: readonly SweepRecord[]): string {
   const cell = (value: string | number): string => {
     if (typeof value === 'string') return value.replaceAll(/[",\n\r]/g, ' ')
     return Number.isFinite(value) ? String(Number(value.toPrecision(6))) : ''
   }
-  const lines = [
-    ...comments.map((comment) => `# ${comment.replaceAll(/[\r\n]+/g, ' ')}`),
-    SWEEP_COLUMNS.join(','),
-    ...records.map((record) => SWEEP_COLUMNS.map((column) => cell(record[column])).join(',')),
-  ]
-  return `${lines.join('\n')}\n`
-}
-
-/**
- * Reads the table. Unknown columns are ignored, missing ones but `sms` and `tpotMs` read as not measured.
- * @throws `ERR_GPU_SWEEP_CSV` naming the line
- */
-export function parseSweepCsv(text: string): SweepRecord[] {
-  const records: SweepRecord[] = []
-  let header: string[] | undefined
-  for (const [i, raw] of text.split(/\r?\n/).entries()) {
-    const line = raw.trim()
-    if (line === '' || line.startsWith('#')) continue
-    const cells = line.split(',').map((cell) => cell.trim())
-    if (header === undefined) {
-      header = cells
-      for (const needed of ['sms', 'tpotMs'])
-        if (!header.includes(needed)) throw wrong(i, `a column ${needed}`, line)
-      continue
-    }
-    if (cells.length !== header.length) throw wrong(i, `${header.length} cells`, cells.length)
-    records.push(parseRecord(header, cells, i))
-  }
-  if (header === undefined) throw wrong(0, 'a header line', 'none')
-  if (records.length === 0) throw wrong(0, 'at least one line of numbers', 'none')
-  return records
-}
-
-function parseRecord(
-  header: readonly string[],
-  cells: readonly string[],
-  line: number,
-): SweepRecord {
-  const record: Record<string, unknown> = { ...emptyRecord(0, 'co-running', Number.NaN) }
-  for (const column of SWEEP_COLUMNS) {
-    const cell = cells[header.indexOf(column)]
-    if (cell === undefined) continue
-    if (TEXT_COLUMNS.has(column)) {
-      record[column] = cell
-      continue
-    }
-    const value = cell === '' ? Number.NaN : Number(cell)
-    if (cell !== '' && !(Number.isFinite(value) && value >= 0))
-      throw wrong(line, `${column} to be a number of at least 0`, cell)
-    record[column] = value
-  }
-  if (!Number.isInteger(record.sms) || (record.sms as number) < 1)
-    throw wrong(line, 'sms to be a whole number above 0', cells[header.indexOf('sms')])
-  return record as unknown as SweepRecord
-}
-
-function wrong(line: number, expected: string, got: unknown): HorizonError {
-  return new HorizonError('ERR_GPU_SWEEP_CSV', 'not a sweep table', {
-    field: `line ${line + 1}`,
-    expected,
-    got,
-    hint: 'Take what `horizonserve sweep` writes',
-  })
+  const fields = Object.values(COLUMNS)
+  const lines = records.map((record) => fields.map((field) => cell(record[field])).join(','))
+  return `${[Object.keys(COLUMNS).join(','), ...lines].join('\n')}\n`
 }

@@ -27,7 +27,7 @@ const CHARTS: readonly Chart[] = [
     ],
   },
   {
-    title: 'Short request: time to first token while a long one runs',
+    title: 'First response of a short request while a long one runs',
     unit: 'ms',
     series: [
       { label: 'median', of: (r) => r.coRunTtftMs },

@@ -33,6 +33,8 @@ export interface SweepOptions {
   readonly steps?: number
   /** Order of the rows. @default 1 */
   readonly seed?: number
+  /** Called again and again while both stages run at once, until it returns true (or `OBSERVE_MS` have passed). @default not at all */
+  readonly observe?: (() => boolean) | undefined
   /** Told after each row. */
   readonly onRow?: (row: SweepRow, done: number, total: number) => void
 }
@@ -48,7 +50,7 @@ export function sweepLadder(
   const order = shuffled(ladder.rows.length, options.seed ?? 1)
   const results: SweepRow[] = new Array(ladder.rows.length)
   order.forEach((index, done) => {
-    const row = measureRow(cuda, ladder, stages, index, steps)
+    const row = measureRow(cuda, ladder, stages, index, steps, options.observe)
     results[index] = row
     options.onRow?.(row, done + 1, order.length)
   })
@@ -62,6 +64,7 @@ function measureRow(
   stages: GpuStages,
   index: number,
   steps: number,
+  observe: (() => boolean) | undefined,
 ): SweepRow {
   const row = ladder.rows[index] as (typeof ladder.rows)[number]
   // On a row without a partition both stages run on the whole device at once: what happens with no cap at all.
@@ -96,6 +99,7 @@ function measureRow(
     aloneMs.downstream,
     aloneMs.shared,
   )
+  if (observe !== undefined) keepBusy(cuda, shared, downstream, observe)
   const sharedCoRunMs = quantile(sharedUnderLoad, 0.5)
   const gbPerSec = (ms: number): number => stages.memory.bytesPerStep / ms / 1e6
   return {
@@ -111,6 +115,22 @@ function measureRow(
     downstreamCoRunMs: quantile(downstreamUnderLoad, 0.5),
     aloneGbPerSec: gbPerSec(aloneMs.shared),
     coRunGbPerSec: gbPerSec(sharedCoRunMs),
+  }
+}
+
+/** Longest time that a row is kept running for an observer: twice NVML's slowest period, and a little. */
+const OBSERVE_MS = 2500
+
+/** Runs both stages until the observer has seen enough. */
+function keepBusy(cuda: CudaLibrary, a: Placed, b: Placed, observe: () => boolean): void {
+  const endMs = performance.now() + OBSERVE_MS
+  while (!observe() && performance.now() < endMs) {
+    for (const { context, stream, stage } of [a, b]) {
+      cuda.call('cuCtxSetCurrent', context)
+      for (let i = 0; i < 4; i++) stage.enqueue(stream)
+    }
+    // One side may finish first; four steps are short against a period of the counters.
+    for (const { stream } of [a, b]) cuda.call('cuStreamSynchronize', stream)
   }
 }
 

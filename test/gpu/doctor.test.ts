@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/cli/command.js'
-import { runCli } from '../../src/cli/main.js'
 import { checkMps, checkPython, checkSharedMemory } from '../../src/gpu/check-host.js'
 import { type DoctorReport, runDoctor } from '../../src/gpu/doctor.js'
 import { tryOpenLibrary } from '../../src/native/library.js'
 import { cudaDouble, hasCompiler, nvmlDouble } from '../abi/double/build.js'
-import { capture } from './capture.js'
+import { cli } from '../support/cli.js'
 import { openCudaDouble } from './open-double.js'
 
 function statusOf(report: DoctorReport, id: string): string | undefined {
@@ -16,23 +15,21 @@ function statusOf(report: DoctorReport, id: string): string | undefined {
 }
 
 test('with no GPU it says exactly that, exits with 0, and names what works', async () => {
-  const io = capture()
   const nowhere = [
     '--cuda-library',
     '/nowhere/libcuda.so.1',
     '--nvml-library',
     '/nowhere/libnvidia-ml.so.1',
   ]
-  expect(await runCli(['doctor', ...nowhere], io)).toBe(EXIT.ok)
-  expect(io.text()).toContain('No GPU: this process sees none')
-  expect(io.text()).toContain(
-    'missing  the CUDA driver library /nowhere/libcuda.so.1 does not load',
-  )
-  expect(io.text()).toContain('-> Install the NVIDIA driver')
-  expect(io.text()).toContain('Works here: scheduling in process')
-  const json = capture()
-  expect(await runCli(['doctor', '--json', ...nowhere], json)).toBe(EXIT.ok)
-  const report = JSON.parse(json.text()) as DoctorReport
+  const { code, out } = await cli('doctor', ...nowhere)
+  expect(code).toBe(EXIT.ok)
+  expect(out).toContain('No GPU: this process sees none')
+  expect(out).toContain('missing  the CUDA driver library /nowhere/libcuda.so.1 does not load')
+  expect(out).toContain('-> Install the NVIDIA driver')
+  expect(out).toContain('Works here: scheduling in process')
+  const json = await cli('doctor', '--json', ...nowhere)
+  expect(json.code).toBe(EXIT.ok)
+  const report = JSON.parse(json.out) as DoctorReport
   expect(report.numGpus).toBe(0)
   for (const finding of report.findings)
     if (finding.status !== 'ok') expect(finding.advice).toBeTruthy()
@@ -106,9 +103,9 @@ describe.skipIf(!hasCompiler)('doctor on the doubles', () => {
     process.env.HORIZON_LIBNVML = nvmlDouble()
     try {
       openCudaDouble('sms=58;cc=89')
-      const io = capture()
-      expect(await runCli(['doctor'], io)).toBe(EXIT.ok)
-      expect(io.text()).toContain('58 SMs')
+      const { code, out } = await cli('doctor')
+      expect(code).toBe(EXIT.ok)
+      expect(out).toContain('58 SMs')
     } finally {
       delete process.env.HORIZON_LIBCUDA
       delete process.env.HORIZON_LIBNVML

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { PressureSample } from '../../src/core/ports.js'
 import { NVML, NVML_GPM_METRIC, NVML_GPM_METRICS_GET, NVML_SAMPLE } from '../../src/gpu/abi.js'
 import { createGpmBandwidthProbe, readGpmMetric, supportsGpm } from '../../src/gpu/gpm-bandwidth.js'
 import {
@@ -15,7 +16,6 @@ import {
 } from '../../src/gpu/nvml.js'
 import { createNvmlSamplesProbe, newestSample } from '../../src/gpu/nvml-samples.js'
 import { createNvmlUtilizationProbe } from '../../src/gpu/nvml-utilization.js'
-import type { PressureSample } from '../../src/gpu/ports.js'
 import {
   createNoPressureSource,
   createPressureSource,

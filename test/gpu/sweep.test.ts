@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/cli/command.js'
-import { runCli } from '../../src/cli/main.js'
 import { openEngine } from '../../src/gpu/engine-probe.js'
 import { readServerEvents } from '../../src/gpu/server-events.js'
-import { emptyRecord, formatSweepCsv, parseSweepCsv } from '../../src/gpu/sweep-csv.js'
+import { emptyRecord, formatSweepCsv, type SweepRecord } from '../../src/gpu/sweep-csv.js'
 import { renderSweepReport } from '../../src/gpu/sweep-report.js'
+import { chooseLadder, parseSmSweep } from '../../src/sim/index.js'
 import { cudaDouble, hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { cli } from '../support/cli.js'
 import { runs } from '../support/runs.js'
-import { capture } from './capture.js'
 import { NOTHING, openCudaDouble, thrown } from './open-double.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'horizonserve-sweep-'))
@@ -33,18 +33,15 @@ describe.skipIf(!hasCompiler)('sweep on the double', () => {
 
   test('writes the table, the page and one JSON object, and closes everything', async () => {
     const { live } = openCudaDouble('sms=142;cc=89')
-    const io = capture()
-    expect(
-      await runCli(['sweep', '--levels', '40,72,104', '--steps', '6', '--json', ...files], io),
-    ).toBe(EXIT.ok)
-    const result = JSON.parse(io.text())
+    const run = await cli('sweep', '--levels', '40,72,104', '--steps', '6', '--json', ...files)
+    expect(run.code).toBe(EXIT.ok)
+    const result = JSON.parse(run.out)
     expect(result.ladder.totalSms).toBe(142)
-    const records = parseSweepCsv(readFileSync(out, 'utf8'))
+    const records = result.records as SweepRecord[]
     expect(records.map((r) => [r.sms, r.kind])).toEqual([
       [40, 'co-running'],
       [72, 'co-running'],
       [104, 'co-running'],
-      [142, 'aggressive'],
       [142, 'off'],
     ])
     for (const record of records) {
@@ -52,6 +49,13 @@ describe.skipIf(!hasCompiler)('sweep on the double', () => {
       expect(record.coRunTpotMs).toBeGreaterThan(0)
       expect(record.gbPerSec).toBeGreaterThan(0)
     }
+    // `calibrate` reads what `sweep` wrote, and chooses a ladder from it.
+    const rows = parseSmSweep(readFileSync(out, 'utf8'), out)
+    expect(rows.map((row) => row.sms)).toEqual([40, 72, 104, 142])
+    expect(rows[0]?.decodeTpotMs).toBeCloseTo(records[0]?.tpotMs as number, 5)
+    expect(rows[0]?.corunPressure).toBe(0.425)
+    const { ladder } = chooseLadder(rows, 142)
+    expect(ladder.levels.every((sms) => [40, 72, 104].includes(sms))).toBe(true)
     const page = readFileSync(report, 'utf8')
     expect(page).toContain('<polyline')
     expect(page).not.toMatch(/<script|https?:\/\//)
@@ -66,9 +70,9 @@ describe.skipIf(!hasCompiler)('sweep on the double', () => {
       [['--levels', '40,999'], EXIT.badInput],
       [['--steps', '0'], EXIT.badInput],
     ] as const)
-      expect(await runCli(['sweep', ...args, ...files], capture())).toBe(code)
+      expect((await cli('sweep', ...args, ...files)).code).toBe(code)
     openCudaDouble('devices=0')
-    expect(await runCli(['sweep', ...files], capture())).toBe(EXIT.unavailable)
+    expect((await cli('sweep', ...files)).code).toBe(EXIT.unavailable)
   })
 })
 
@@ -116,15 +120,17 @@ describe('sweep through a stand-in engine', () => {
       if (left > 0 && !response.destroyed) return
       clearInterval(timer)
       response.end('data: [DONE]\n\n')
-    }, 2)
+    }, 1)
     response.on('close', () => clearInterval(timer))
   }
   let url = ''
   beforeAll(async () => {
+    if (hasCompiler) process.env.HORIZON_LIBNVML = nvmlDouble()
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
   afterAll(() => {
+    delete process.env.HORIZON_LIBNVML
     server.closeAllConnections()
     server.close()
   })
@@ -132,7 +138,6 @@ describe('sweep through a stand-in engine', () => {
   test('per cap: time per token alone and first token beside a long request; the cap command runs first', async () => {
     mode = 'good'
     const log = join(folder, 'caps.txt')
-    const io = capture()
     const args = ['--engine', url, '--caps', '40,72', '--repeats', '2', '--total-sms', '142']
     const more = [
       '--long-body',
@@ -140,8 +145,9 @@ describe('sweep through a stand-in engine', () => {
       '--apply-cap',
       `echo $HORIZON_CAP_SMS >> ${log}`,
     ]
-    expect(await runCli(['sweep', ...args, ...more, '--json', ...files], io)).toBe(EXIT.ok)
-    const records = parseSweepCsv(readFileSync(out, 'utf8'))
+    const run = await cli('sweep', ...args, ...more, '--json', ...files)
+    expect(run.code).toBe(EXIT.ok)
+    const { records, facts } = JSON.parse(run.out) as { records: SweepRecord[]; facts: string[] }
     expect(records.map((r) => [r.sms, r.downstreamSms])).toEqual([
       [40, 102],
       [72, 70],
@@ -149,10 +155,15 @@ describe('sweep through a stand-in engine', () => {
     for (const record of records) {
       expect(record.tpotMs).toBeGreaterThan(0)
       expect(record.coRunTtftMs).toBeGreaterThan(0)
-      expect(record.coRunTpotMs).toBeNaN()
+      // Not measured through an engine; JSON has no NaN.
+      expect(record.coRunTpotMs).toBeNull()
     }
     expect(readFileSync(log, 'utf8')).toBe('40\n72\n')
-    expect(JSON.parse(io.text()).facts[0]).toBe('model stand-in')
+    expect(facts[0]).toBe('model stand-in')
+    if (hasCompiler) {
+      const rows = parseSmSweep(readFileSync(out, 'utf8'), out)
+      expect(rows.map((row) => row.corunPressure)).toEqual([0.37, 0.37])
+    }
   })
 
   test('the long request is given up when the short ones are done', async () => {
@@ -192,10 +203,9 @@ describe('sweep through a stand-in engine', () => {
     })
     mode = 'nomodel'
     await expect(openEngine({ url })).rejects.toMatchObject({ code: 'ERR_GPU_ENGINE' })
-    expect(await runCli(['sweep', '--engine', url, ...files], capture())).toBe(EXIT.badInput)
-    expect(
-      await runCli(['sweep', '--engine', 'http://127.0.0.1:9', '--caps', '8', ...files], capture()),
-    ).toBe(EXIT.unavailable)
+    expect((await cli('sweep', '--engine', url, ...files)).code).toBe(EXIT.badInput)
+    const gone = await cli('sweep', '--engine', 'http://127.0.0.1:9', '--caps', '8', ...files)
+    expect(gone.code).toBe(EXIT.unavailable)
   })
 })
 
@@ -218,47 +228,25 @@ test('events are the same however the bytes are cut', async () => {
 })
 
 describe('the sweep table', () => {
-  const record = {
+  const record: SweepRecord = {
     ...emptyRecord(40, 'co-running', 102),
     tpotMs: 1.25,
+    coRunTtftMs: 3,
     pressure: 0.5,
     pressureKind: 'dram-bandwidth',
   }
 
-  test('reads back what it writes; a number that was not measured is an empty cell', () => {
-    const text = formatSweepCsv([record], ['a title\nwith a line break'])
-    expect(text.startsWith('# a title with a line break\nsms,kind,')).toBe(true)
-    expect(parseSweepCsv(text)).toEqual([record])
+  test('has its header first, the columns of calibrate first, and an empty cell for what was not measured', () => {
+    const text = formatSweepCsv([record, { ...record, sms: 72, kind: 'a,b' }])
+    expect(text.startsWith('sms,decode_tpot_ms,corun_ttft_ms,corun_pressure,')).toBe(true)
+    expect(text.split('\n')[1]).toBe('40,1.25,3,0.5,dram-bandwidth,co-running,102,,,,,,,,')
+    expect(text.split('\n')[2]).toContain('a b')
+    expect(parseSmSweep(text, 'x').map((row) => row.sms)).toEqual([40, 72])
   })
 
-  test.each([
-    ['', 'a header line'],
-    ['sms,kind\n40,co-running', 'tpotMs'],
-    ['sms,tpotMs\n', 'one line of numbers'],
-    ['sms,tpotMs\n40', '2 cells'],
-    ['sms,tpotMs\n40,fast', 'tpotMs'],
-    ['sms,tpotMs\n40,-1', 'tpotMs'],
-    ['sms,tpotMs\n0,1', 'sms'],
-    ['sms,tpotMs\n,1', 'sms'],
-    ['# only\n\nsms,tpotMs\n40,1\n41.5,1', 'sms'],
-  ])('a broken table names the line: %j', (text, words) => {
-    const error = thrown(() => parseSweepCsv(text))
-    expect(error.code).toBe('ERR_GPU_SWEEP_CSV')
-    expect(error.message).toContain(words)
-    expect(error.message).toMatch(/line \d+/)
-  })
-
-  test('any text: records or an error with a code', () => {
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        try {
-          return parseSweepCsv(`sms,tpotMs\n${text}`).length > 0
-        } catch (error) {
-          return (error as { code?: string }).code === 'ERR_GPU_SWEEP_CSV'
-        }
-      }),
-      { numRuns: runs(500, 10_000) },
-    )
+  test('without pressure it is refused by calibrate with the line, not read as 0', () => {
+    const text = formatSweepCsv([{ ...record, pressure: Number.NaN }])
+    expect(thrown(() => parseSmSweep(text, 'x'))).toMatchObject({ code: 'ERR_SIM_SWEEP_LINE' })
   })
 
   test('the page escapes what it is given and draws only what was measured', () => {

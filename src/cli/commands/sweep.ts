@@ -4,14 +4,19 @@
  * `calibrate` reads and a page to look at.
  */
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { HorizonError } from '../../core/errors.js'
+import type { PressureSample } from '../../core/ports.js'
 import { openEngine } from '../../gpu/engine-probe.js'
 import { sweepEngine } from '../../gpu/engine-sweep.js'
 import { runGpuSweep } from '../../gpu/gpu-sweep.js'
+import { initNvml, nvmlDeviceByIndex, openNvml } from '../../gpu/nvml.js'
+import { createNvmlUtilizationProbe } from '../../gpu/nvml-utilization.js'
+import { createPressureSource } from '../../gpu/pressure-source.js'
 import { formatSweepCsv, type SweepRecord } from '../../gpu/sweep-csv.js'
 import { renderSweepReport } from '../../gpu/sweep-report.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
+import { writeText } from '../files.js'
+import { numberOption, parseNumber } from '../number-option.js'
 
 interface Measured {
   readonly title: string
@@ -47,8 +52,8 @@ export const command: CliCommand = {
         '--long-body <json>',
         'with --engine: body of the long request, e.g. \'{"modalities":["audio"]}\'',
       )
-      .option('--out <file>', 'table', 'sweep.csv')
-      .option('--report <file>', 'page with the plots', 'sweep.html')
+      .option('--out <file>', 'table, as calibrate reads it', 'sm-sweep.csv')
+      .option('--report <file>', 'page with the plots', 'sm-sweep.html')
       .option('--json', 'print one JSON object')
   },
   async run(_args, options, io) {
@@ -57,8 +62,8 @@ export const command: CliCommand = {
     const { title, facts, records } = measured
     const out = String(options.out)
     const report = String(options.report)
-    writeFileSync(out, formatSweepCsv(records, [title, ...facts]))
-    writeFileSync(report, renderSweepReport(records, title, facts))
+    writeText(out, formatSweepCsv(records))
+    writeText(report, renderSweepReport(records, title, facts))
     if (options.json === true)
       io.out(`${JSON.stringify({ title, facts, records, ...measured.more, csv: out, report })}\n`)
     else io.out(`\n${out}: ${records.length} rows; plots in ${report}\n`)
@@ -68,11 +73,11 @@ export const command: CliCommand = {
 
 function sweepGpu(options: Record<string, unknown>, io: CliIo): Measured {
   const result = runGpuSweep({
-    device: whole(options.device, 'device', 0),
-    numLevels: whole(options.numLevels, 'num-levels', 1),
-    steps: whole(options.steps, 'steps', 2),
-    seed: whole(options.seed, 'seed', 0),
-    ...(options.levels === undefined ? {} : { levels: list(options.levels, 'levels') }),
+    device: whole(options, 'device', 0),
+    numLevels: whole(options, 'numLevels', 1),
+    steps: whole(options, 'steps', 2),
+    seed: whole(options, 'seed', 0),
+    ...(options.levels === undefined ? {} : { levels: list(options.levels, '--levels') }),
     onWarning: (message) => io.err(`${message}\n`),
     onRow: (record, done, total) => io.err(`${done}/${total}  ${lineOf(record)}\n`),
   })
@@ -84,6 +89,7 @@ function sweepGpu(options: Record<string, unknown>, io: CliIo): Measured {
     facts: [
       `${totalSms} SMs, ${uuid}`,
       'synthetic stages: the shared one reads memory, the downstream one computes; no model behind them',
+      'first response: a co-running step of the shared stage stands in for it',
       'off: both stages on the whole device with no partition',
     ],
     records,
@@ -100,7 +106,7 @@ async function sweepServer(options: Record<string, unknown>, io: CliIo): Promise
       got: undefined,
     })
   }
-  const caps = list(options.caps, 'caps')
+  const caps = list(options.caps, '--caps')
   const command = options.applyCap
   const engine = await openEngine({
     url,
@@ -108,12 +114,12 @@ async function sweepServer(options: Record<string, unknown>, io: CliIo): Promise
     ...(options.longBody === undefined ? {} : { longBody: json(options.longBody) }),
     ...(process.env.OPENAI_API_KEY === undefined ? {} : { apiKey: process.env.OPENAI_API_KEY }),
   })
+  const pressure = openPressure(io)
   const records = await sweepEngine(engine, {
     caps,
-    repeats: whole(options.repeats, 'repeats', 1),
-    ...(options.totalSms === undefined
-      ? {}
-      : { totalSms: whole(options.totalSms, 'total-sms', 1) }),
+    readPressure: pressure,
+    repeats: whole(options, 'repeats', 1),
+    ...(options.totalSms === undefined ? {} : { totalSms: whole(options, 'totalSms', 1) }),
     applyCap: async (sms) => {
       if (typeof command === 'string') applyCap(command, sms)
     },
@@ -128,6 +134,21 @@ async function sweepServer(options: Record<string, unknown>, io: CliIo): Promise
     facts: [`model ${engine.model}`, how],
     records,
     more: {},
+  }
+}
+
+/** Pressure of the first GPU that NVML sees, or nothing, said once. */
+function openPressure(io: CliIo): (() => PressureSample | undefined) | undefined {
+  try {
+    const nvml = openNvml()
+    initNvml(nvml)
+    const probe = createNvmlUtilizationProbe(nvml, nvmlDeviceByIndex(nvml, 0))
+    const source = createPressureSource(probe, { onFailure: (message) => io.err(`${message}\n`) })
+    const out: PressureSample = { value: 0, kind: '', timestampMs: 0, source: '' }
+    return () => (source.sample(out) ? out : undefined)
+  } catch (error) {
+    io.err(`no pressure, and calibrate needs that column: ${(error as Error).message}\n`)
+    return
   }
 }
 
@@ -154,20 +175,15 @@ function lineOf(record: SweepRecord): string {
   return `${String(record.sms).padStart(4)} SMs (${record.kind}): alone ${ms(record.tpotMs)}, ${coRun}`
 }
 
-function whole(value: unknown, option: string, least: number): number {
-  const number = Number(value)
-  if (Number.isInteger(number) && number >= least && value !== '') return number
-  throw new HorizonError('ERR_CLI_OPTION', 'not a usable number', {
-    field: `--${option}`,
-    expected: `a whole number of at least ${least}`,
-    got: value,
-  })
+function whole(options: Record<string, unknown>, name: string, min: number): number {
+  // Every one of these has a default but --total-sms, which is asked for only where it was given.
+  return numberOption(options, name, { min, integer: true }) as number
 }
 
-function list(value: unknown, option: string): number[] {
+function list(value: unknown, field: string): number[] {
   return String(value)
     .split(',')
-    .map((part) => whole(part.trim(), option, 1))
+    .map((part) => parseNumber(part, field, { min: 1, integer: true }))
 }
 
 function json(value: unknown): Record<string, unknown> {
