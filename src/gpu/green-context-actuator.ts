@@ -20,7 +20,7 @@ export function createGreenContextActuator(
   const numRows = contexts.length
   const setCurrent = cuda.raw('cuCtxSetCurrent')
   const getCurrent = cuda.raw('cuCtxGetCurrent')
-  const halves = new Uint32Array(BigUint64Array.from(contexts).buffer)
+  const halves = new Int32Array(BigUint64Array.from(contexts).buffer)
   const lows = halves.filter((_, i) => i % 2 === 0)
   const highs = halves.filter((_, i) => i % 2 === 1)
   const { out } = cuda
@@ -36,13 +36,13 @@ export function createGreenContextActuator(
       if (result !== 0) cuda.check('cuCtxSetCurrent', result)
       last = level
     },
-    /** @hot Called every step; addresses are compared by halves, since reading one as a BigInt allocates. */
+    /** @hot Called every step; addresses are compared by signed halves: a BigInt or a large number would be allocated. */
     readBack() {
       if (ladder.isClosed()) throw closedError()
       const result = getCurrent(out.pointer) as number
       if (result !== 0) cuda.check('cuCtxGetCurrent', result)
-      const low = out.u32[0] as number
-      const high = out.u32[1] as number
+      const low = out.i32[0] as number
+      const high = out.i32[1] as number
       // The aggressive row may be the primary context, as `off` is: then the row asked for last decides.
       if (last >= 0 && lows[last] === low && highs[last] === high) return last
       for (let i = 0; i < numRows; i++) if (lows[i] === low && highs[i] === high) return i

@@ -4,7 +4,6 @@
  * numbers of groups. Never a pointer and never the driver's struct, whose bytes are addresses of one process.
  */
 import { HorizonError } from '../core/errors.js'
-import type { LadderSpec } from '../core/ladder.js'
 
 /**
  * How a row was cut. `groups`: groups of the one split. `pair`: a split of its own into one group and the remainder, for drivers
@@ -37,7 +36,11 @@ export interface LadderDescription {
 }
 
 /** The same rows for the core: row k there is row k here, the aggressive row last. */
-export function ladderSpec(description: LadderDescription): LadderSpec {
+export function ladderSpec(description: LadderDescription): {
+  totalSms: number
+  levels: number[]
+  aggressiveSms: number
+} {
   return {
     totalSms: description.totalSms,
     levels: description.levels.map((row) => row.sharedSms),

@@ -7,9 +7,10 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
-const here = import.meta.dirname
+// From the root of the repository, where tests and benches run: a bench is bundled elsewhere.
+const here = resolve('test/abi/double')
 
 /** True where C and C++ compilers are at hand. */
 export const hasCompiler: boolean = (() => {
