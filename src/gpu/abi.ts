@@ -34,7 +34,7 @@ function field(offset: number, bytes: number, since?: number): FieldAbi {
 // --- CUDA driver -----------------------------------------------------------------------------------------------------
 
 /** First CUDA_VERSION with Green Contexts, with streams made in one, and with the heterogeneous split. */
-export const CUDA_VERSION = Object.freeze({
+const CUDA_VERSION = Object.freeze({
   greenContexts: 12040,
   greenStreams: 12050,
   heterogeneousSplit: 13010,

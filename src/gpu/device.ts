@@ -95,7 +95,7 @@ function readUuid(cuda: CudaLibrary, handle: number): string {
 }
 
 /** The 16 bytes of a `CUuuid` in the form NVML prints. */
-export function formatUuid(bytes: Uint8Array): string {
+function formatUuid(bytes: Uint8Array): string {
   const hex = Array.from(bytes.subarray(0, 16), (b) => b.toString(16).padStart(2, '0')).join('')
   return `GPU-${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

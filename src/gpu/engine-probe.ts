@@ -27,7 +27,7 @@ export interface EngineOptions {
 }
 
 /** When the pieces of one streamed answer came, ms after the request was sent. */
-export interface StreamTimes {
+interface StreamTimes {
   readonly firstMs: number
   readonly lastMs: number
   /** Pieces with content. A piece may hold several tokens; vLLM sends one per token. */

@@ -70,7 +70,7 @@ export function queryDeviceSms(cuda: CudaLibrary, device: GpuDevice, into: SmRes
 }
 
 /** Programming guide, appendix "compute capabilities", row on SM partitions. */
-export function granularityOf(ccMajor: number): {
+function granularityOf(ccMajor: number): {
   readonly minSms: number
   readonly alignSms: number
 } {

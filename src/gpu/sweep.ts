@@ -135,14 +135,14 @@ function keepBusy(cuda: CudaLibrary, a: Placed, b: Placed, observe: () => boolea
 }
 
 /** A stage on a stream. */
-export interface Placed {
+interface Placed {
   readonly context: bigint
   readonly stream: bigint
   readonly stage: GpuStage
 }
 
 /** Times of `steps` steps with nothing else on the GPU, after two to warm up. */
-export function runAlone(cuda: CudaLibrary, placed: Placed, steps: number): number[] {
+function runAlone(cuda: CudaLibrary, placed: Placed, steps: number): number[] {
   cuda.call('cuCtxSetCurrent', placed.context)
   const timer = createStepTimer(cuda, steps)
   try {
@@ -162,7 +162,7 @@ export function runAlone(cuda: CudaLibrary, placed: Placed, steps: number): numb
  * Times of `steps` steps of one stage while the other is busy from before the first to after the last. Work is enqueued in
  * order of expected time, so that neither queue runs dry and neither fills up.
  */
-export function runBeside(
+function runBeside(
   cuda: CudaLibrary,
   measured: Placed,
   load: Placed,
