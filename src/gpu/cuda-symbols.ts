@@ -73,12 +73,18 @@ export const CUDA_LATER = Object.freeze({
     'int cuDevSmResourceSplit(void *result, uint32_t groups, void *input, void *remainder, uint32_t flags, void *params)',
 })
 
+/** Prototypes of all groups. */
+export type CudaPrototypes = typeof CUDA_BASE & typeof CUDA_GREEN & typeof CUDA_LATER
+
 /** A function of any of the groups. */
-export type CudaSymbol = keyof typeof CUDA_BASE | keyof typeof CUDA_GREEN | keyof typeof CUDA_LATER
+export type CudaSymbol = keyof CudaPrototypes
 
 /** First CUDA_VERSION of the functions that are not in every supported driver. */
 export const CUDA_SYMBOL_SINCE: Readonly<Record<string, number>> = Object.freeze({
   ...Object.fromEntries(Object.keys(CUDA_GREEN).map((name) => [name, 12040])),
+  cuLibraryLoadData: 12000,
+  cuLibraryUnload: 12000,
+  cuLibraryGetKernel: 12000,
   cuGreenCtxStreamCreate: 12050,
   cuDevSmResourceSplit: 13010,
 })

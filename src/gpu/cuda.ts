@@ -6,11 +6,18 @@
  * synchronous calls are made, because asynchronous ones run on threads of a pool.
  */
 import { HorizonError } from '../core/errors.js'
+import type { CArguments, CFunction } from '../native/c-prototype.js'
 import { loadKoffi, type NativeFunction } from '../native/koffi.js'
 import { tryOpenLibrary } from '../native/library.js'
 import { allocateNative, type NativeBuffer } from '../native/native-buffer.js'
 import { CU_RESULT } from './abi.js'
-import { CUDA_BASE, CUDA_GREEN, CUDA_LATER, type CudaSymbol } from './cuda-symbols.js'
+import {
+  CUDA_BASE,
+  CUDA_GREEN,
+  CUDA_LATER,
+  type CudaPrototypes,
+  type CudaSymbol,
+} from './cuda-symbols.js'
 import { cudaError } from './result.js'
 
 /** Where to look for the driver. */
@@ -28,9 +35,9 @@ export interface CudaLibrary {
   readonly missing: readonly CudaSymbol[]
   has(symbol: CudaSymbol): boolean
   /** The bare function, for the hot path. @throws `ERR_GPU_GREEN_CONTEXT_UNAVAILABLE` where the driver lacks it */
-  raw(symbol: CudaSymbol): NativeFunction
+  raw<S extends CudaSymbol>(symbol: S): CFunction<CudaPrototypes[S]>
   /** Calls and checks. */
-  call(symbol: CudaSymbol, ...args: readonly unknown[]): void
+  call<S extends CudaSymbol>(symbol: S, ...args: CArguments<CudaPrototypes[S]>): void
   /** Throws the error that belongs to a result other than success. */
   check(symbol: string, result: number): void
   /** The driver's own name for a result, e.g. `CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected`. */
@@ -91,9 +98,9 @@ export function initCuda(cuda: CudaLibrary): void {
 
 function wrap(path: string, functions: ReadonlyMap<CudaSymbol, NativeFunction>): CudaLibrary {
   const out = allocateNative(256)
-  const raw = (symbol: CudaSymbol): NativeFunction => {
+  const raw = <S extends CudaSymbol>(symbol: S): CFunction<CudaPrototypes[S]> => {
     const fn = functions.get(symbol)
-    if (fn !== undefined) return fn
+    if (fn !== undefined) return fn as CFunction<CudaPrototypes[S]>
     throw new HorizonError(
       'ERR_GPU_GREEN_CONTEXT_UNAVAILABLE',
       `the driver behind ${path} has no ${symbol}`,
@@ -116,7 +123,9 @@ function wrap(path: string, functions: ReadonlyMap<CudaSymbol, NativeFunction>):
     has: (symbol) => functions.has(symbol),
     raw,
     check,
-    call: (symbol, ...args) => check(symbol, raw(symbol)(...args)),
+    call(symbol, ...args) {
+      check(symbol, raw(symbol)(...args) as number)
+    },
     describeResult,
     out,
   }

@@ -83,7 +83,7 @@ export function createGpmBandwidthProbe(
       nvml.call('nvmlGpmSampleAlloc', nvml.out.pointer)
       samples.push(nvml.out.u64[0] as bigint)
     }
-    nvml.check('nvmlGpmSampleGet', get(device, samples[0]))
+    nvml.check('nvmlGpmSampleGet', get(device, samples[0] as bigint))
   } catch (error) {
     free()
     throw error
@@ -99,12 +99,12 @@ export function createGpmBandwidthProbe(
   let isClosed = false
   const measure = (cell: Float64Array, now: number): number => {
     const newer = 1 - older
-    const taken = get(device, samples[newer]) as number
+    const taken = get(device, samples[newer] as bigint)
     if (taken !== 0) return taken
     request.u64[sample1.offset / 8] = samples[older] as bigint
     request.u64[sample2.offset / 8] = samples[newer] as bigint
     older = newer
-    const result = compute(request.pointer) as number
+    const result = compute(request.pointer)
     if (result !== 0) return result
     const value = readGpmMetric(request.data, NVML.NVML_GPM_METRIC_DRAM_BW_UTIL)
     if (Number.isNaN(value)) return NVML_RETURN.NVML_ERROR_NO_DATA

@@ -32,14 +32,14 @@ export function createGreenContextActuator(
       if (ladder.isClosed()) throw closedError()
       const context = contexts[level]
       if (context === undefined) throw levelError(level, numRows)
-      const result = setCurrent(context) as number
+      const result = setCurrent(context)
       if (result !== 0) cuda.check('cuCtxSetCurrent', result)
       last = level
     },
     /** @hot Called every step; addresses are compared by signed halves: a BigInt or a large number would be allocated. */
     readBack() {
       if (ladder.isClosed()) throw closedError()
-      const result = getCurrent(out.pointer) as number
+      const result = getCurrent(out.pointer)
       if (result !== 0) cuda.check('cuCtxGetCurrent', result)
       const low = out.i32[0] as number
       const high = out.i32[1] as number

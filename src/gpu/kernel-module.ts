@@ -65,19 +65,7 @@ export function prepareLaunch(
   const launch = cuda.raw('cuLaunchKernel')
   return {
     enqueue(stream) {
-      const result = launch(
-        kernel,
-        grid,
-        1,
-        1,
-        block,
-        1,
-        1,
-        0,
-        stream,
-        memory.pointer,
-        null,
-      ) as number
+      const result = launch(kernel, grid, 1, 1, block, 1, 1, 0, stream, memory.pointer, null)
       if (result !== 0) cuda.check('cuLaunchKernel', result)
     },
     free: memory.free,

@@ -102,7 +102,7 @@ export function createNvmlSamplesProbe(
   const fetchNewest = (cell: Float64Array, now: number): number => {
     const nothingNew = lastUs === 0n ? NVML_RETURN.NVML_ERROR_NO_DATA : NVML_RETURN.NVML_SUCCESS
     head.u32[2] = capacity
-    const result = ask(device, type, lastUs, valueType, count, samples.pointer) as number
+    const result = ask(device, type, lastUs, valueType, count, samples.pointer)
     // NOT_FOUND: nothing newer. The last value stands and its age grows.
     if (result === NVML_RETURN.NVML_ERROR_NOT_FOUND) return nothingNew
     if (result !== 0) return result

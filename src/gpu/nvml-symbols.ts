@@ -31,5 +31,8 @@ export const NVML_GPM = Object.freeze({
   nvmlGpmSampleFree: 'int nvmlGpmSampleFree(void *sample)',
 })
 
+/** Prototypes of both groups. */
+export type NvmlPrototypes = typeof NVML_BASE & typeof NVML_GPM
+
 /** A function of either group. */
-export type NvmlSymbol = keyof typeof NVML_BASE | keyof typeof NVML_GPM
+export type NvmlSymbol = keyof NvmlPrototypes

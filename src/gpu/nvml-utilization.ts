@@ -44,7 +44,7 @@ export function createNvmlUtilizationProbe(
     kind: 'memory-activity',
     read(cell) {
       if (isClosed) return NVML_RETURN.NVML_ERROR_UNINITIALIZED
-      const result = ask(device, pointer) as number
+      const result = ask(device, pointer)
       if (result !== 0) return result
       const percent = u32[at] as number
       clock.read()

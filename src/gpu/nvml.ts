@@ -4,11 +4,12 @@
  * ignores CUDA_VISIBLE_DEVICES, so a device is found by the UUID that the CUDA driver reports, not by its index.
  */
 import { HorizonError } from '../core/errors.js'
+import type { CArguments, CFunction } from '../native/c-prototype.js'
 import { loadKoffi, type NativeFunction } from '../native/koffi.js'
 import { tryOpenLibrary } from '../native/library.js'
 import { allocateNative, type NativeBuffer } from '../native/native-buffer.js'
 import { NVML_MEMORY, NVML_RETURN, NVML_TEXT_BYTES } from './abi.js'
-import { NVML_BASE, NVML_GPM, type NvmlSymbol } from './nvml-symbols.js'
+import { NVML_BASE, NVML_GPM, type NvmlPrototypes, type NvmlSymbol } from './nvml-symbols.js'
 import { nvmlError } from './result.js'
 
 /** Where to look for NVML. */
@@ -23,8 +24,8 @@ export interface NvmlLibrary {
   readonly missing: readonly NvmlSymbol[]
   has(symbol: NvmlSymbol): boolean
   /** The bare function, for the hot path. @throws `ERR_GPU_METRIC_UNAVAILABLE` where this NVML lacks it */
-  raw(symbol: NvmlSymbol): NativeFunction
-  call(symbol: NvmlSymbol, ...args: readonly unknown[]): void
+  raw<S extends NvmlSymbol>(symbol: S): CFunction<NvmlPrototypes[S]>
+  call<S extends NvmlSymbol>(symbol: S, ...args: CArguments<NvmlPrototypes[S]>): void
   check(symbol: string, result: number): void
   describeResult(result: number): string
   /** Memory for out-parameters, valid until the next call. */
@@ -74,15 +75,15 @@ export function openNvml(options: NvmlOptions = {}): NvmlLibrary {
 
 function wrap(path: string, functions: ReadonlyMap<NvmlSymbol, NativeFunction>): NvmlLibrary {
   const out = allocateNative(256)
-  const raw = (symbol: NvmlSymbol): NativeFunction => {
+  const raw = <S extends NvmlSymbol>(symbol: S): CFunction<NvmlPrototypes[S]> => {
     const fn = functions.get(symbol)
-    if (fn !== undefined) return fn
+    if (fn !== undefined) return fn as CFunction<NvmlPrototypes[S]>
     throw new HorizonError('ERR_GPU_METRIC_UNAVAILABLE', `the NVML at ${path} has no ${symbol}`, {
       hint: 'The driver is too old for this metric: use another pressure source',
     })
   }
   const describeResult = (result: number): string => {
-    const pointer = raw('nvmlErrorString')(result) as bigint
+    const pointer = raw('nvmlErrorString')(result)
     return pointer === 0n ? 'unknown to NVML' : loadKoffi().decode.string(pointer)
   }
   const check = (symbol: string, result: number): void => {
@@ -94,7 +95,9 @@ function wrap(path: string, functions: ReadonlyMap<NvmlSymbol, NativeFunction>):
     has: (symbol) => functions.has(symbol),
     raw,
     check,
-    call: (symbol, ...args) => check(symbol, raw(symbol)(...args)),
+    call(symbol, ...args) {
+      check(symbol, raw(symbol)(...args) as number)
+    },
     describeResult,
     out,
   }

@@ -74,7 +74,7 @@ export function cudaDouble(version = 12080, headers?: string): string {
   const real = headers === undefined ? [] : ['-DREAL_HEADERS', `-I${headers}`]
   return compileDouble(
     'libcuda.so.1',
-    ['cuda-double.c', 'cuda-double-green.c'],
+    ['cuda-double.c', 'cuda-double-green.c', 'cuda-double-launch.c'],
     [`-DDRIVER=${version}`, ...real],
   )
 }

@@ -38,7 +38,10 @@ typedef struct {
 
 extern Config config;
 extern Context contexts[MAX_CONTEXTS];
-extern int initialised, stickyNow;
+extern int initialised, stickyNow, liveAllocations;
+extern __thread Context *current;
+
+struct CUstream_st { Context *context; };
 
 #define CHECK()                                                                                                        \
   do {                                                                                                                 \
