@@ -64,7 +64,7 @@ export {
 } from './simulation.js'
 export type { GroupSummary, Percentiles, RunSummary } from './summary.js'
 export { parseTrace, type ReadTraceOptions, readTrace } from './traces/read-trace.js'
-export type { Trace } from './traces/trace.js'
+export { firstRequests, type Trace } from './traces/trace.js'
 export type { ArrivalProcess } from './workload/arrivals.js'
 export { type ClassMix, mixByLongFraction, mixByWeights } from './workload/class-mix.js'
 export {
