@@ -7,4 +7,9 @@ import type { Bench } from './bench.js'
 export const BENCHES: ReadonlyArray<{
   readonly name: string
   readonly load: () => Promise<Bench>
-}> = []
+}> = [
+  { name: 'step', load: async () => (await import('./step.js')).bench },
+  { name: 'readme-api', load: async () => (await import('./readme-api.js')).bench },
+  { name: 'peers', load: async () => (await import('./peers.js')).bench },
+  { name: 'import-cost', load: async () => (await import('./import-cost.js')).bench },
+]
