@@ -16,6 +16,7 @@ export {
 export { simulatedTarget } from './calibrate/simulated-target.js'
 export { formatSmSweep, parseSmSweep, type SmSweepRow } from './calibrate/sm-sweep.js'
 export { formatSoloRecords, parseSoloRecords, type SoloRecord } from './calibrate/solo-record.js'
+export { type ComparePoliciesOptions, comparePolicies } from './compare-policies.js'
 export {
   clamped,
   constant,
