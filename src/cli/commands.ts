@@ -11,4 +11,6 @@ export interface CommandEntry {
   readonly load: () => Promise<CliCommand>
 }
 
-export const COMMANDS: readonly CommandEntry[] = []
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'fidelity', load: async () => (await import('./commands/fidelity.js')).fidelity },
+]
