@@ -22,6 +22,9 @@ export interface Batch {
   readonly chunkHistory: Int32Array
 }
 
+/** Above any context, and a small integer, which keeps the field one. */
+const NO_CONTEXT = 2 ** 30 - 1
+
 export function createBatch(maxSeqs: number): Batch {
   return {
     producers: new Int32Array(maxSeqs),
@@ -45,7 +48,7 @@ export function clearBatch(batch: Batch): void {
   batch.decodes = 0
   batch.contextSum = 0
   batch.contextMax = 0
-  batch.contextMin = Infinity
+  batch.contextMin = NO_CONTEXT
   batch.chunks = 0
 }
 

@@ -34,14 +34,28 @@ export function createScheduler(
   let preemptions = 0
   const { computed, known, pending, promptTokens, outputTokens } = table
 
+  /** Tokens that the blocks a request holds have room for: most steps need no new block, and need not ask. */
+  const room = new Int32Array(table.count)
+
   const blocksFor = (tokens: number): number => Math.ceil(tokens / blockSize)
+
+  function fits(request: number, tokens: number): boolean {
+    if (tokens <= (room[request] as number)) return true
+    const blocks = blocksFor(tokens)
+    if (!pool.grow(request, blocks)) return false
+    room[request] = blocks * blockSize
+    return true
+  }
+
+  function release(request: number): void {
+    const complete = Math.min(computed[request] as number, known[request] as number)
+    pool.release(request, Math.floor(complete / blockSize))
+    room[request] = 0
+  }
 
   function preemptLast(): number {
     const victim = running.pop() as number
-    pool.release(
-      victim,
-      Math.floor(Math.min(computed[victim] as number, known[victim] as number) / blockSize),
-    )
+    release(victim)
     computed[victim] = 0
     table.preemptions[victim] = (table.preemptions[victim] as number) + 1
     preemptions++
@@ -80,13 +94,10 @@ export function createScheduler(
         maxModelLen - 1 - have,
       )
       if (tokens <= 0) continue
-      let fits = pool.grow(request, blocksFor(have + tokens))
-      while (!fits) {
+      while (!fits(request, have + tokens)) {
         preempted = true
-        if (preemptLast() === request) break
-        fits = pool.grow(request, blocksFor(have + tokens))
+        if (preemptLast() === request) return { budget, preempted }
       }
-      if (!fits) break
       take(batch, request, tokens)
       budget -= tokens
     }
@@ -105,7 +116,7 @@ export function createScheduler(
       // Cached blocks that nobody holds lie in the free list too.
       if (wanted - hit + pool.idle(request, hit) > pool.free) break
       pool.claim(request, hit)
-      pool.grow(request, blocksFor(start + tokens))
+      fits(request, start + tokens)
       waitingHead++
       running.push(request)
       computed[request] = start
@@ -123,7 +134,7 @@ export function createScheduler(
     const at = running.indexOf(request)
     if (at >= 0) {
       running.splice(at, 1)
-      pool.release(request, Math.floor((computed[request] as number) / blockSize))
+      release(request)
     } else {
       // Preempted while its last token was under way.
       const queued = waiting.indexOf(request, waitingHead)

@@ -138,8 +138,9 @@ export function createStepPrice(
     const parts = settings.expertParallel ? settings.dataParallel * tensorParallel : 1
     const awake = expectedAwake(shape.experts, shape.expertsPerToken, tokens)
     const us = tables.moe.at(tokens / parts, awake / parts)
-    // A gather of every engine's tokens and the scattering of the sums are the two halves of an all-reduce.
-    return us + (settings.dataParallel > 1 ? collectiveUs(tokens * shape.hidden * 2) : 0)
+    if (settings.dataParallel === 1) return us
+    // Tokens are gathered before and sums scattered after: two calls, which move between them what one all-reduce does.
+    return us + 2 * collectiveUs((tokens * shape.hidden * 2) / 2)
   }
 
   function engineUs(batch: Batch, tokens: number): number {
