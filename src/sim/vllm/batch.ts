@@ -7,6 +7,8 @@ export interface Batch {
   /** Requests that get a token when the step ends, in the order scheduled. */
   readonly producers: Int32Array
   producerCount: number
+  /** The tick of the decode cohort in this step, -1 for none; its members get a token too. */
+  tick: number
   /** Tokens of every request in the step. */
   tokens: number
   /** Requests in the step; each takes a row of the logits. */
@@ -29,6 +31,7 @@ export function createBatch(maxSeqs: number): Batch {
   return {
     producers: new Int32Array(maxSeqs),
     producerCount: 0,
+    tick: -1,
     tokens: 0,
     sequences: 0,
     decodes: 0,
@@ -43,6 +46,7 @@ export function createBatch(maxSeqs: number): Batch {
 
 export function clearBatch(batch: Batch): void {
   batch.producerCount = 0
+  batch.tick = -1
   batch.tokens = 0
   batch.sequences = 0
   batch.decodes = 0

@@ -10,7 +10,7 @@ import type { EngineSettings } from './engine-settings.js'
 import { createKvPool } from './kv-pool.js'
 import type { PromptReuse } from './prompt-reuse.js'
 import type { RequestTable } from './request-table.js'
-import { createScheduler, type EngineScheduler } from './scheduler.js'
+import { createScheduler, type EngineScheduler, type SchedulerOptions } from './scheduler.js'
 import type { EngineConstants, StepPrice } from './step-price.js'
 
 export interface EngineRun {
@@ -33,6 +33,7 @@ export function runEngine(options: {
   /** Prompts that continue earlier ones; without it all prompts are taken as different. */
   readonly reuse?: PromptReuse
   readonly observe?: StepObserver
+  readonly scheduler?: SchedulerOptions
 }): EngineRun {
   const { table, settings, price, constants, reuse, observe } = options
   const ranks = settings.dataParallel
@@ -52,6 +53,7 @@ export function runEngine(options: {
             }),
       }),
       settings,
+      options.scheduler,
     ),
   )
   const slots: Batch[][] = Array.from({ length: depth }, () =>

@@ -143,9 +143,19 @@ export function createStepPrice(
     return us + 2 * collectiveUs((tokens * shape.hidden * 2) / 2)
   }
 
+  const sequenceMemo = new Float64Array(settings.maxSeqs + 1)
+
+  function sequencesUs(sequences: number): number {
+    const known = sequenceMemo[sequences]
+    if (known !== undefined && known !== 0) return known
+    let us = 0
+    for (const curve of perSequence) us += curve.ceil(sequences)
+    if (sequences < sequenceMemo.length) sequenceMemo[sequences] = us
+    return us
+  }
+
   function engineUs(batch: Batch, tokens: number): number {
-    let us = denseUs(tokens) + shape.layers * attentionUs(batch)
-    for (const curve of perSequence) us += curve.ceil(batch.sequences)
+    let us = denseUs(tokens) + sequencesUs(batch.sequences) + shape.layers * attentionUs(batch)
     if (tensorParallel > 1) us += (2 * shape.layers + 1) * collectiveUs(tokens * shape.hidden * 2)
     return us
   }
