@@ -19,8 +19,8 @@ export const simSpeed: Bench = {
   name: 'sim-speed',
   question: 'how many events per second, and how much faster than the real run?',
   async run({ quick, log }) {
-    const rows: Record<string, unknown> = { simEventsPerSec: eventsPerSec(quick ? 2e5 : 2e6) }
-    const speedup: Record<string, unknown> = {}
+    const core = eventsPerSec(quick ? 2e5 : 2e6)
+    const replays: Record<string, { first: number; median: number }> = {}
     for (const name of NAMES) {
       const requests = `${RUNS}/${name}.requests.jsonl`
       if (!existsSync(requests)) {
@@ -37,10 +37,16 @@ export const simSpeed: Bench = {
       }
       const times = Array.from({ length: quick ? 3 : 15 }, () => replayRun(subject).result.speedup)
       // The first one compiles; it is what a single call of the command sees.
-      speedup[name] = { first: times[0], median: times.sort((a, b) => a - b)[times.length >> 1] }
+      const first = times[0] as number
+      replays[name] = { first, median: times.sort((a, b) => a - b)[times.length >> 1] as number }
     }
-    rows.simSpeedup = speedup
-    return rows
+    const medians = Object.values(replays).map((replay) => replay.median)
+    return {
+      simEventsPerSec: core.median,
+      // Virtual over wall time, of the slower of the two runs; null where they are not at hand.
+      simSpeedup: medians.length === 0 ? null : Math.min(...medians),
+      simSpeed: { queue: core, replays },
+    }
   },
 }
 

@@ -27,6 +27,14 @@ export {
   MAX_RANK,
   type PoppedEvent,
 } from './event-queue.js'
+export {
+  erlangC,
+  mg1Wait,
+  mmcWait,
+  type QueueOptions,
+  type QueueResult,
+  simulateQueue,
+} from './queueing.js'
 export { createRng, type Rng } from './rng.js'
 export {
   createSimulation,
@@ -35,3 +43,9 @@ export {
   type RunEnd,
   type Simulation,
 } from './simulation.js'
+export { type EngineSettings, engineSettings } from './vllm/engine-settings.js'
+export type { ErrorSummary, MetricError } from './vllm/error-summary.js'
+export type { FitRun } from './vllm/fit.js'
+export { loadKernelTables } from './vllm/load-tables.js'
+export { parseRecordedRun, type RecordedRequest } from './vllm/recorded-run.js'
+export { type FidelityResult, type Replay, replayRun } from './vllm/replay.js'

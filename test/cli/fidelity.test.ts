@@ -89,6 +89,11 @@ describe.skipIf(!present)('fidelity (needs the recorded runs beside the reposito
     expect(text.out).toMatch(/time to first token/)
   })
 
+  it('says when a run was fitted on itself', async () => {
+    const result = await errors(LLAMA, '', LLAMA)
+    expect(result.constants.host.fittedOn).toMatch(/itself/)
+  })
+
   // The timings of these two are not at hand: lengths and arrivals of the others stand in, and only the running is checked.
   for (const [name, lengths, preempts] of [
     ['RTX4090_Llama-3.1-8B', LLAMA, true],

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Batch } from '../../src/sim/vllm/batch.js'
 import { createCurve } from '../../src/sim/vllm/curve.js'
 import { type EngineSettings, engineSettings } from '../../src/sim/vllm/engine-settings.js'
@@ -67,8 +66,4 @@ export function recordOf(table: RequestTable): RecordedRequest[] {
     firstTokenMs: table.firstTokenMs[i]!,
     lastTokenMs: table.lastTokenMs[i]!,
   }))
-}
-
-export function readRun(name: string): string {
-  return readFileSync(`${RUNS}/${name}.requests.jsonl`, 'utf8')
 }

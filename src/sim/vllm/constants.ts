@@ -32,7 +32,7 @@ const QWEN_RUN = 'RTXPRO6000_Qwen3-32B'
 
 const COLLECTIVE = { fixedUs: 33.6, bytesPerUs: 16_472, fittedOn: `${QWEN_RUN}, first third` }
 
-export const STORED: readonly NamedConstants[] = [
+const STORED: readonly NamedConstants[] = [
   {
     host: { stepMs: 0.204, promptStepMs: 4.52, ...UNFITTED, fittedOn: LLAMA_RUN },
     collective: COLLECTIVE,

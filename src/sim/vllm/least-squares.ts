@@ -25,7 +25,7 @@ export function robustFit(rows: readonly (readonly number[])[], y: readonly numb
   return solution
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
   if (sorted.length === 0) return 0

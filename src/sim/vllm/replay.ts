@@ -53,15 +53,16 @@ export function replayRun(subject: FitRun, fit?: FitRun): Replay {
   if (fit !== undefined) {
     const fitted = fitHost(fit, engineConstants(named))
     const { constants } = fitted
+    const source = sameRun(fit, subject) ? `${fit.name}, the run replayed itself` : fit.name
     const parallel = fit.settings.tensorParallel > 1
     named = {
       host: {
         ...named.host,
         stepMs: constants.stepMs,
         promptStepMs: constants.promptStepMs,
-        fittedOn: fit.name,
+        fittedOn: source,
       },
-      collective: parallel ? collectiveOf(constants, fit.name) : named.collective,
+      collective: parallel ? collectiveOf(constants, source) : named.collective,
     }
     if (settings.prefixCaching) reuse = carryReuse(fitted.reuse, fit.run, run, settings.blockSize)
   }
@@ -117,11 +118,19 @@ export function replayRun(subject: FitRun, fit?: FitRun): Replay {
         reuse: {
           prompts: prefixTokens.reduce((sum, tokens) => sum + (tokens > 0 ? 1 : 0), 0),
           tokens: prefixTokens.reduce((sum, tokens) => sum + tokens, 0),
-          fittedOn: reuse === undefined ? 'none' : (fit?.name ?? 'none'),
+          fittedOn: reuse === undefined ? 'none' : named.host.fittedOn,
         },
       },
     },
   }
+}
+
+/** A fit on the run under test says nothing about prediction, and must not pass for it. */
+function sameRun(a: FitRun, b: FitRun): boolean {
+  return (
+    a.run.length === b.run.length &&
+    a.run.every((request, i) => request.lastTokenMs === b.run[i]?.lastTokenMs)
+  )
 }
 
 function collectiveOf(
