@@ -81,6 +81,6 @@ it('finishes every request once, within budget and batch, in the order of its st
         expect(oneByOne.table).toEqual(table)
       },
     ),
-    { numRuns: runs(60, 5_000) },
+    { numRuns: runs(150, 5_000) },
   )
 })
