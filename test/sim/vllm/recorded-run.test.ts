@@ -34,6 +34,10 @@ describe('recorded run', () => {
     expect(run[0]?.readyMs).toBe(0)
   })
 
+  it('takes a run that stamps scheduling anew after a preemption', () => {
+    expect(parseRecordedRun(line({ scheduled_ts: 8.5 }), 'r.jsonl')[0]?.scheduledMs).toBe(1500)
+  })
+
   it('names the line and the field of what is wrong', () => {
     const bad: [string, RegExp][] = [
       ['{', /r\.jsonl:2.*JSON/],
