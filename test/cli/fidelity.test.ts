@@ -89,6 +89,14 @@ describe.skipIf(!present)('fidelity (needs the recorded runs beside the reposito
     expect(text.out).toMatch(/time to first token/)
   })
 
+  it('replays by the stamp asked for, and names one it does not know', async () => {
+    const byQueue = JSON.parse((await cli(...inputs(LLAMA), '--replay-by', 'queued', '--json')).out)
+    expect(Math.abs(byQueue.e2e.mean)).toBeLessThan(5)
+    const bad = await cli(...inputs(LLAMA), '--replay-by', 'noon')
+    expect(bad.code).toBe(2)
+    expect(bad.err).toMatch(/--replay-by/)
+  })
+
   it('says when a run was fitted on itself', async () => {
     const result = await errors(LLAMA, '', LLAMA)
     expect(result.constants.host.fittedOn).toMatch(/itself/)

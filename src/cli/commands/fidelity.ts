@@ -25,6 +25,8 @@ export const fidelity: CliCommand = {
       .option('--fit <file>', 'another run (NAME.requests.jsonl) to fit the constants on')
       .option('--fit-tables <prefix>', "that run's kernel tables (default: beside it)")
       .option('--fit-meta <file>', "that run's settings (default: NAME.meta.json beside it)")
+      .option('--replay-by <stamp>', 'when a request lies ready: "arrival" or "queued"', 'arrival')
+      .option('--no-reuse', 'take every prompt as new, whatever the fitted run shows')
       .option('--json', 'print one JSON object')
   },
   async run(_args, options, io) {
@@ -32,10 +34,22 @@ export const fidelity: CliCommand = {
       String(options.tables),
     )
     const fit = options.fit === undefined ? undefined : loadFit(options)
-    const { result } = replayRun(subject, fit)
+    const { result } = replayRun(subject, fit, {
+      replayBy: replayBy(options.replayBy),
+      reuse: options.reuse !== false,
+    })
     io.out(options.json === true ? `${JSON.stringify(result)}\n` : describe(subject.name, result))
     return EXIT.ok
   },
+}
+
+function replayBy(value: unknown): 'arrival' | 'queued' {
+  if (value === 'arrival' || value === 'queued') return value
+  throw new HorizonError('ERR_CLI_OPTION', 'no such stamp', {
+    field: '--replay-by',
+    expected: 'arrival or queued',
+    got: value,
+  })
 }
 
 function loadRun(

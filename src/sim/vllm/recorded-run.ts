@@ -111,12 +111,12 @@ function parseRow(line: string, where: string, index: number) {
   }
 }
 
-/** What a replay of the run gets to know: lengths and when each request lay ready, shifted to start at 0. */
-export function replayRequests(run: readonly RecordedRequest[]): ReplayRequest[] {
-  let earliest = Infinity
-  for (const request of run) earliest = Math.min(earliest, request.readyMs)
+/** What a replay of the run gets to know: lengths and when each request lay ready (or was queued), shifted to start at 0. */
+export function replayRequests(run: readonly RecordedRequest[], byQueue = false): ReplayRequest[] {
+  const ready = (request: RecordedRequest): number => (byQueue ? request.queuedMs : request.readyMs)
+  const earliest = run.reduce((least, request) => Math.min(least, ready(request)), Infinity)
   return run.map((request) => ({
-    readyMs: request.readyMs - earliest,
+    readyMs: ready(request) - earliest,
     promptTokens: request.promptTokens,
     outputTokens: request.outputTokens,
   }))

@@ -40,14 +40,26 @@ export interface FidelityResult extends ErrorSummary {
   }
 }
 
+export interface ReplayOptions {
+  /**
+   * `arrival` (the default): a request lies ready since it arrived, and its clock starts when the simulated core takes it.
+   * `queued`: it lies ready, and its clock starts, at the recorded `queued_ts`, which is the end of a real step but not of a simulated one:
+   * on top of the real wait it waits for the simulated step to end, half a step on average.
+   */
+  readonly replayBy?: 'arrival' | 'queued'
+  /** False takes every prompt as new, whatever the run fitted on shows. */
+  readonly reuse?: boolean
+}
+
 export interface Replay {
   readonly result: FidelityResult
   readonly table: RequestTable
 }
 
 /** `fit` is another run; without it stored constants are used and no prompt is taken to continue another. */
-export function replayRun(subject: FitRun, fit?: FitRun): Replay {
+export function replayRun(subject: FitRun, fit?: FitRun, options: ReplayOptions = {}): Replay {
   const { run, settings } = subject
+  const byQueue = options.replayBy === 'queued'
   let named = storedConstants(subject.name)
   let reuse: PromptReuse | undefined
   if (fit !== undefined) {
@@ -64,7 +76,8 @@ export function replayRun(subject: FitRun, fit?: FitRun): Replay {
       },
       collective: parallel ? collectiveOf(constants, source) : named.collective,
     }
-    if (settings.prefixCaching) reuse = carryReuse(fitted.reuse, fit.run, run, settings.blockSize)
+    if (settings.prefixCaching && options.reuse !== false)
+      reuse = carryReuse(fitted.reuse, fit.run, run, settings.blockSize)
   }
   const lastMs = run.reduce((most, request) => Math.max(most, request.lastTokenMs), 0)
   const cutMs = lastMs * EARLY_SHARE
@@ -76,7 +89,7 @@ export function replayRun(subject: FitRun, fit?: FitRun): Replay {
       collective: collectiveOf(constants, `${subject.name}, up to ${(cutMs / 1000).toFixed(1)} s`),
     }
   }
-  const table = createRequestTable(replayRequests(run))
+  const table = createRequestTable(replayRequests(run, byQueue))
   const constants = engineConstants(named)
   const price = createStepPrice(subject.tables, settings, constants)
   const blocks = settings.blocks ?? ampleBlocks(run, settings.blockSize)
@@ -91,6 +104,7 @@ export function replayRun(subject: FitRun, fit?: FitRun): Replay {
   })
   const wallMs = performance.now() - startMs
   checkFinished(table, run, blocks)
+  if (byQueue) table.queuedMs.set(table.readyMs)
   const all = errorSummary(run, table)
   // What came before the cut was fitted on, except the wait of requests that met no queue, which all came early.
   const later = cut ? errorSummary(run, table, (r) => r.scheduledMs > cutMs) : all
