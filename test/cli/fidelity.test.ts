@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runCli } from '../../src/cli/main.js'
 import { storedConstants } from '../../src/sim/vllm/constants.js'
+import { loadKernelTables } from '../../src/sim/vllm/load-tables.js'
 import type { FidelityResult } from '../../src/sim/vllm/replay.js'
 import { RUNS } from '../support/engine-runs.js'
 
@@ -120,6 +121,11 @@ describe.skipIf(!present)('fidelity (needs the recorded runs beside the reposito
       expect((JSON.parse(out) as FidelityResult).preemptions > 0).toBe(preempts)
     })
   }
+
+  it('leaves out a skew table that its own metadata declares disabled', () => {
+    expect(loadKernelTables(`${RUNS}/RTX4090_Llama-3.1-8B`).skew.alpha(32, 0.25)).toBe(0)
+    expect(loadKernelTables(`${RUNS}/${QWEN}.tp2`).skew.alpha(32, 0.25)).not.toBe(0)
+  })
 
   it('names the file and field of bad input', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fidelity-'))

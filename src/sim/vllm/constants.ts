@@ -30,7 +30,7 @@ const UNFITTED = { launchMs: 1, outputMs: 0.3 } as const
 const LLAMA_RUN = 'RTXPRO6000_Llama-3.1-8B'
 const QWEN_RUN = 'RTXPRO6000_Qwen3-32B'
 
-const COLLECTIVE = { fixedUs: 33.6, bytesPerUs: 16_472, fittedOn: `${QWEN_RUN}, first third` }
+const COLLECTIVE = { fixedUs: 24.03, bytesPerUs: 16_404, fittedOn: `${QWEN_RUN}, first third` }
 
 const STORED: readonly NamedConstants[] = [
   {
@@ -38,8 +38,8 @@ const STORED: readonly NamedConstants[] = [
     collective: COLLECTIVE,
   },
   {
-    host: { stepMs: 0, promptStepMs: 5.895, ...UNFITTED, fittedOn: QWEN_RUN },
-    collective: { fixedUs: 35.68, bytesPerUs: 16_494, fittedOn: QWEN_RUN },
+    host: { stepMs: 0, promptStepMs: 5.54, ...UNFITTED, fittedOn: QWEN_RUN },
+    collective: { fixedUs: 27.56, bytesPerUs: 16_452, fittedOn: QWEN_RUN },
   },
 ]
 

@@ -4,6 +4,7 @@
  * a collective. The rest of the model has nothing to fit. Every constant carries the name of the run it came from.
  */
 import { HorizonError } from '../../core/errors.js'
+import { tensorParallelBytes, tensorParallelCalls } from './collectives.js'
 import type { EngineSettings } from './engine-settings.js'
 import { robustFit } from './least-squares.js'
 import { measureReuse, type PromptReuse } from './prompt-reuse.js'
@@ -76,18 +77,17 @@ function fitConstants(
   const intervals = intervalsOf(fitRun, timeline, price, reuse).filter(
     (i) => i.endMs <= what.untilMs && i.steps > 0,
   )
-  const calls = 2 * settings.shape.layers + 1
+  const calls = tensorParallelCalls(settings)
   const rows: number[][] = []
   const y: number[] = []
   for (const i of intervals) {
     const row: number[] = []
     // With collectives in the fit a step's own fixed time cannot be told from theirs.
     if (what.host) row.push(parallel ? 0 : i.steps, i.promptSteps)
-    if (parallel)
-      row.push(
-        (calls * i.steps) / 1000,
-        (calls * i.paddedTokens * settings.shape.hidden * 2) / 1000,
-      )
+    if (parallel) {
+      const bytes = tensorParallelBytes(settings, i.paddedTokens, i.sequences)
+      row.push((calls * i.steps) / 1000, bytes / 1000)
+    }
     const weight = Math.sqrt(Math.min(i.steps, HEAVIEST)) / i.steps
     rows.push(row.map((cell) => cell * weight))
     y.push((i.realMs - i.priceMs) * weight)

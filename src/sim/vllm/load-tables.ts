@@ -1,9 +1,11 @@
 /**
  * @module
- * Reads the kernel tables `PREFIX.attention.csv`, `.dense.csv`, `.per_sequence.csv`, and where they exist `.skew_fit.csv` and `.moe.csv`.
+ * Reads the kernel tables `PREFIX.attention.csv`, `.dense.csv`, `.per_sequence.csv`, and where they exist `.skew_fit.csv` and `.moe.csv`; a
+ * skew table that the profiler's `.perf-meta.yaml` declares disabled is left out.
  * Their columns are described in `../shared/traces/README.md`; times are microseconds, attention, dense and experts per layer.
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { parse } from 'yaml'
 import { HorizonError } from '../../core/errors.js'
 import { createAttentionTable } from './attention-table.js'
 import { type CsvTable, parseCsv } from './csv.js'
@@ -17,12 +19,13 @@ export function loadKernelTables(prefix: string): KernelTables {
   const read = (name: string, numbers: readonly string[], texts: readonly string[]): CsvTable =>
     parseCsv(readText(file(name)), file(name), { numbers, texts })
   const optional = (name: string): boolean => existsSync(file(name))
-  const skewColumns = optional('skew_fit')
-    ? read('skew_fit', ['pc', 'alpha'], ['n_label', 'skew_rate_label'])
-    : parseCsv('pc,n_label,skew_rate_label,alpha', 'no skew table', {
-        numbers: ['pc', 'alpha'],
-        texts: ['n_label', 'skew_rate_label'],
-      })
+  const skewColumns =
+    optional('skew_fit') && skewEnabled(prefix)
+      ? read('skew_fit', ['pc', 'alpha'], ['n_label', 'skew_rate_label'])
+      : parseCsv('pc,n_label,skew_rate_label,alpha', 'no skew table', {
+          numbers: ['pc', 'alpha'],
+          texts: ['n_label', 'skew_rate_label'],
+        })
   return {
     dense: curves(read('dense', ['tokens', 'time_us'], ['layer']), 'tokens', file('dense')),
     perSequence: curves(
@@ -38,6 +41,28 @@ export function loadKernelTables(prefix: string): KernelTables {
     moe: optional('moe')
       ? createMoeTable(read('moe', ['tokens', 'activated_experts', 'time_us'], []), file('moe'))
       : undefined,
+  }
+}
+
+/** False where the profiler's own metadata, beside the tables, says that its skew table was not in force. */
+function skewEnabled(prefix: string): boolean {
+  const file = `${prefix.replace(/\.tp\d+$/, '')}.perf-meta.yaml`
+  if (!existsSync(file)) return true
+  const meta = parseYaml(readText(file), file)
+  const fit = (meta as { skew_fit?: { enabled?: unknown } } | null)?.skew_fit
+  return fit?.enabled !== false
+}
+
+function parseYaml(text: string, file: string): unknown {
+  try {
+    return parse(text)
+  } catch (cause) {
+    throw new HorizonError('ERR_SIM_FILE', 'not YAML', {
+      field: file,
+      expected: "the profiler's metadata",
+      got: cause instanceof Error ? cause.message : cause,
+      cause,
+    })
   }
 }
 

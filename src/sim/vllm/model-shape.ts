@@ -8,11 +8,7 @@ import { HorizonError } from '../../core/errors.js'
 export interface ModelShape {
   readonly layers: number
   readonly hidden: number
-  /** Key-value heads and the size of a head: what one token of context takes. */
-  readonly kvHeads: number
-  readonly headSize: number
-  /** All parameters; two bytes each in bfloat16. */
-  readonly parameters: number
+  readonly vocabulary: number
   /** Experts per layer and how many a token visits; 0 for a dense model. */
   readonly experts: number
   readonly expertsPerToken: number
@@ -22,27 +18,21 @@ const SHAPES: Readonly<Record<string, ModelShape>> = {
   'Llama-3.1-8B': {
     layers: 32,
     hidden: 4096,
-    kvHeads: 8,
-    headSize: 128,
-    parameters: 8.03e9,
+    vocabulary: 128_256,
     experts: 0,
     expertsPerToken: 0,
   },
   'Qwen3-32B': {
     layers: 64,
     hidden: 5120,
-    kvHeads: 8,
-    headSize: 128,
-    parameters: 32.8e9,
+    vocabulary: 151_936,
     experts: 0,
     expertsPerToken: 0,
   },
   'Qwen3-30B-A3B': {
     layers: 48,
     hidden: 2048,
-    kvHeads: 4,
-    headSize: 128,
-    parameters: 30.5e9,
+    vocabulary: 151_936,
     experts: 128,
     expertsPerToken: 8,
   },

@@ -5,6 +5,14 @@
  */
 import type { AttentionTable } from './attention-table.js'
 import { addToBatch, type Batch, clearBatch, createBatch } from './batch.js'
+import {
+  type CollectiveConstants,
+  collectivesUs,
+  EXCHANGE_CALLS,
+  exchangeBytes,
+  tensorParallelBytes,
+  tensorParallelCalls,
+} from './collectives.js'
 import type { Curve } from './curve.js'
 import type { EngineSettings } from './engine-settings.js'
 import { expectedAwake, type MoeTable } from './moe-table.js'
@@ -22,7 +30,7 @@ export interface KernelTables {
 }
 
 /** Constants that no kernel table holds. */
-export interface EngineConstants {
+export interface EngineConstants extends CollectiveConstants {
   /** What every step takes besides its kernels: preparing inputs, copies, gaps. */
   readonly stepMs: number
   /** What a step with a prompt chunk takes on top: it runs outside the captured graphs, launched kernel by kernel. */
@@ -31,9 +39,6 @@ export interface EngineConstants {
   readonly outputMs: number
   /** CPU time to schedule and launch a step. */
   readonly launchMs: number
-  /** Of an all-reduce or gather between GPUs: fixed time per call, and bytes per microsecond. */
-  readonly collectiveUs: number
-  readonly collectiveBytesPerUs: number
 }
 
 /** Kernels that run once per layer and number of times they do. */
@@ -126,10 +131,6 @@ export function createStepPrice(
     return us
   }
 
-  function collectiveUs(bytes: number): number {
-    return constants.collectiveUs + bytes / constants.collectiveBytesPerUs
-  }
-
   const single = createBatch(1)
 
   /** All of a layer's experts, spread over the engines that step together, with the exchange of tokens before and after. */
@@ -137,10 +138,11 @@ export function createStepPrice(
     if (tables.moe === undefined) return 0
     const parts = settings.expertParallel ? settings.dataParallel * tensorParallel : 1
     const awake = expectedAwake(shape.experts, shape.expertsPerToken, tokens)
-    const us = tables.moe.at(tokens / parts, awake / parts)
+    // Each part multiplies its share of the tokens, but its kernels walk the rows of all of them: the mean of both readings.
+    const share = tables.moe.at(tokens / parts, awake / parts)
+    const us = parts === 1 ? share : (share + tables.moe.at(tokens, awake / parts)) / 2
     if (settings.dataParallel === 1) return us
-    // Tokens are gathered before and sums scattered after: two calls, which move between them what one all-reduce does.
-    return us + 2 * collectiveUs((tokens * shape.hidden * 2) / 2)
+    return us + collectivesUs(constants, EXCHANGE_CALLS, exchangeBytes(settings, tokens))
   }
 
   const sequenceMemo = new Float64Array(settings.maxSeqs + 1)
@@ -155,9 +157,10 @@ export function createStepPrice(
   }
 
   function engineUs(batch: Batch, tokens: number): number {
-    let us = denseUs(tokens) + sequencesUs(batch.sequences) + shape.layers * attentionUs(batch)
-    if (tensorParallel > 1) us += (2 * shape.layers + 1) * collectiveUs(tokens * shape.hidden * 2)
-    return us
+    const us = denseUs(tokens) + sequencesUs(batch.sequences) + shape.layers * attentionUs(batch)
+    if (tensorParallel === 1) return us
+    const bytes = tensorParallelBytes(settings, tokens, batch.sequences)
+    return us + collectivesUs(constants, tensorParallelCalls(settings), bytes)
   }
 
   function stepMs(batches: readonly Batch[]): number {

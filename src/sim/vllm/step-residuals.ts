@@ -14,8 +14,9 @@ export interface StepInterval {
   readonly steps: number
   readonly realMs: number
   readonly priceMs: number
-  /** Tokens of all its steps, as the dense kernels see them. */
+  /** Tokens of all its steps, as the dense kernels see them, and sequences. */
   readonly paddedTokens: number
+  readonly sequences: number
   /** Steps among them with a prompt chunk. */
   readonly promptSteps: number
   /** Requests whose first token ends the interval. */
@@ -57,12 +58,14 @@ export function stepIntervals(
     const before = stamps[s - 1] as { ms: number; step: number }
     let priceMs = 0
     let paddedTokens = 0
+    let sequences = 0
     let promptSteps = 0
     let most = 0
     for (; next <= step; next++) {
       fillBatch(batch, run, firstStep, lastStep, next, chunks[next - from] ?? [])
       priceMs += price.stepMs([batch])
       paddedTokens += price.paddedTokens(batch)
+      sequences += batch.sequences
       if (batch.chunks > 0) promptSteps++
       most = Math.max(most, batch.decodes)
     }
@@ -74,6 +77,7 @@ export function stepIntervals(
       realMs: ms - before.ms,
       priceMs,
       paddedTokens,
+      sequences,
       promptSteps,
       firsts,
       decodes: most,
