@@ -16,4 +16,5 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'calibrate', load: async () => (await import('./commands/calibrate.js')).command },
   { name: 'report', load: async () => (await import('./commands/report.js')).command },
   { name: 'init', load: async () => (await import('./commands/init.js')).command },
+  { name: 'fidelity', load: async () => (await import('./commands/fidelity.js')).command },
 ]
