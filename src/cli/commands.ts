@@ -16,6 +16,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'calibrate', load: async () => (await import('./commands/calibrate.js')).command },
   { name: 'report', load: async () => (await import('./commands/report.js')).command },
   { name: 'init', load: async () => (await import('./commands/init.js')).command },
+  { name: 'fidelity', load: async () => (await import('./commands/fidelity.js')).command },
   { name: 'doctor', load: async () => (await import('./commands/doctor.js')).command },
   { name: 'sweep', load: async () => (await import('./commands/sweep.js')).command },
 ]

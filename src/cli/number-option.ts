@@ -10,6 +10,11 @@ export interface NumberRange {
   readonly integer?: boolean
 }
 
+/** `--long-fraction` for `longFraction`, as a user writes it. */
+export function optionName(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
 /** The number an option holds, or undefined where it was not given. Throws `ERR_CLI_OPTION`. */
 export function numberOption(
   options: Readonly<Record<string, unknown>>,
@@ -18,11 +23,7 @@ export function numberOption(
 ): number | undefined {
   const text = options[name]
   if (text === undefined) return undefined
-  return parseNumber(
-    String(text),
-    `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`,
-    range,
-  )
+  return parseNumber(String(text), optionName(name), range)
 }
 
 /** Parses a number an option or a part of one holds; `field` names it in the message. */

@@ -16,6 +16,7 @@ export {
 export { simulatedTarget } from './calibrate/simulated-target.js'
 export { formatSmSweep, parseSmSweep, type SmSweepRow } from './calibrate/sm-sweep.js'
 export { formatSoloRecords, parseSoloRecords, type SoloRecord } from './calibrate/solo-record.js'
+export { type ComparePoliciesOptions, comparePolicies } from './compare-policies.js'
 export {
   clamped,
   constant,
@@ -48,6 +49,14 @@ export { OUTCOME, type RunRecord } from './omni/run-record.js'
 export { type OmniSpec, type Overrides, omniParameters, omniSpec } from './omni/spec.js'
 export { percentile } from './percentile.js'
 export { DEFAULT_POLICIES, POLICY_CASES, type PolicyCase, policyCases } from './policy-case.js'
+export {
+  erlangC,
+  mg1Wait,
+  mmcWait,
+  type QueueOptions,
+  type QueueResult,
+  simulateQueue,
+} from './queueing.js'
 export { buildReportData, type ReportInput } from './report/build-report-data.js'
 export { renderReport } from './report/render-report.js'
 export { parseReportData, type ReportData } from './report/report-data.js'
@@ -64,7 +73,13 @@ export {
 } from './simulation.js'
 export type { GroupSummary, Percentiles, RunSummary } from './summary.js'
 export { parseTrace, type ReadTraceOptions, readTrace } from './traces/read-trace.js'
-export type { Trace } from './traces/trace.js'
+export { firstRequests, type Trace } from './traces/trace.js'
+export { type EngineSettings, engineSettings } from './vllm/engine-settings.js'
+export type { ErrorSummary, MetricError } from './vllm/error-summary.js'
+export type { FitRun } from './vllm/fit.js'
+export { loadKernelTables } from './vllm/load-tables.js'
+export { parseRecordedRun, type RecordedRequest } from './vllm/recorded-run.js'
+export { type FidelityResult, type Replay, replayRun } from './vllm/replay.js'
 export type { ArrivalProcess } from './workload/arrivals.js'
 export { type ClassMix, mixByLongFraction, mixByWeights } from './workload/class-mix.js'
 export {

@@ -12,6 +12,7 @@ import {
   calibrate,
   collect,
   DEFAULT_POLICIES,
+  firstRequests,
   GPUS,
   type GpuName,
   generateWorkload,
@@ -36,7 +37,7 @@ import {
 import { readChartLibrary } from '../chart-library.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
 import { writeText } from '../files.js'
-import { numberOption, numberRecord, parseNumber } from '../number-option.js'
+import { numberOption, numberRecord, optionName, parseNumber } from '../number-option.js'
 import { createProgressBar } from '../progress-bar.js'
 import { attainmentText } from '../simulation-text.js'
 
@@ -66,11 +67,11 @@ function configure(command: Command): void {
     )
     .option('--long-fraction <x>', 'share of long-path requests', '0.3')
     .option('--mix <weights>', 'class weights instead, such as t2t=3,a2t=1,t2a=1')
-    .option('--arrivals <law>', 'poisson, gamma or weibull', 'poisson')
-    .option('--cv <x>', 'coefficient of variation of the gaps, for gamma and weibull', '2')
-    .option('--lengths <name>', `text lengths: ${names(TEXT_LENGTHS)}`, 'sharegpt')
+    .option('--arrivals <law>', 'poisson, gamma or weibull (default: poisson)')
+    .option('--cv <x>', 'coefficient of variation of the gaps, for gamma and weibull (default: 2)')
+    .option('--lengths <name>', `text lengths: ${names(TEXT_LENGTHS)} (default: sharegpt)`)
     .option('--minutes <m>', 'virtual minutes of arrivals (default: 60)')
-    .option('--requests <n>', 'number of requests instead of minutes')
+    .option('--requests <n>', 'number of requests instead of minutes; of a trace, its first ones')
     .option('--seed <n>', 'same seed, same bytes', '1')
     .option('--slo-multiplier <x>', 'SLO over solo p95', '5')
     .option('--set <parameters>', 'override parameters of the model, such as shared.slots=8')
@@ -140,9 +141,12 @@ function makeWorkload(spec: OmniSpec, options: Options, seed: number): Workload 
   const longFraction = numberOption(options, 'longFraction', { min: 0, max: 1 }) as number
   const weights =
     options.mix === undefined ? undefined : numberRecord(String(options.mix), '--mix', { min: 0 })
+  const requests = numberOption(options, 'requests', { min: 1, max: 10_000_000, integer: true })
   if (options.trace !== undefined) {
+    refuse(options, ['minutes', 'arrivals', 'cv', 'lengths'], 'a trace has its own')
     const path = String(options.trace)
-    const trace = readTrace(path, { skipBad: options.skipBad === true, seed })
+    const whole = readTrace(path, { skipBad: options.skipBad === true, seed })
+    const trace = requests === undefined ? whole : firstRequests(whole, requests)
     // A trace of text says nothing of media: only output modalities are laid over it, unless a mix asks for more.
     const mix =
       weights === undefined
@@ -162,7 +166,11 @@ function makeWorkload(spec: OmniSpec, options: Options, seed: number): Workload 
       hint: 'Give a number, or a --trace',
     })
   }
-  const requests = numberOption(options, 'requests', { min: 1, max: 10_000_000, integer: true })
+  refuse(
+    options,
+    requests === undefined ? ['skipBad'] : ['skipBad', 'minutes'],
+    'not with the others',
+  )
   const minutes = numberOption(options, 'minutes', { min: 0.01, max: 1e6 }) ?? 60
   return generateWorkload({
     spec,
@@ -172,17 +180,26 @@ function makeWorkload(spec: OmniSpec, options: Options, seed: number): Workload 
         : mixByWeights(spec.classes, weights),
     rate: numberOption(options, 'rate', { min: 1e-6 }) ?? 0.35,
     arrivals: arrivalProcess(options),
-    lengths: lengthsName(String(options.lengths)),
+    lengths: lengthsName(String(options.lengths ?? 'sharegpt')),
     extent: requests === undefined ? { minutes } : { requests },
     seed,
   })
 }
 
+/** An option that would be ignored is a mistake: the user expects it to do something. */
+function refuse(options: Options, names: readonly string[], hint: string): void {
+  for (const name of names) {
+    if (options[name] === undefined) continue
+    const field = optionName(name)
+    throw new HorizonError('ERR_CLI_OPTION', 'has no effect here', { field, hint })
+  }
+}
+
 function arrivalProcess(options: Options): ArrivalProcess {
-  const kind = String(options.arrivals)
+  const kind = String(options.arrivals ?? 'poisson')
   if (kind === 'poisson') return { kind }
   if (kind === 'gamma' || kind === 'weibull') {
-    return { kind, cv: numberOption(options, 'cv', { min: 0.05, max: 50 }) as number }
+    return { kind, cv: numberOption(options, 'cv', { min: 0.05, max: 50 }) ?? 2 }
   }
   throw new HorizonError('ERR_CLI_OPTION', 'unknown law of arrivals', {
     field: '--arrivals',

@@ -4,6 +4,7 @@
  * A step of the shared stage and a unit of the downstream stage are one event each; a token never is. The speed of a step is fixed
  * when it begins, from what its neighbour does at that moment.
  */
+import { HorizonError } from '../../core/index.js'
 import type { Series } from '../series.js'
 import { createSeriesRecorder } from '../series.js'
 import { createSimulation } from '../simulation.js'
@@ -51,6 +52,8 @@ const SERIES = ['waiting', 'protected', 'capSms', 'pressure', 'downstream'] as c
 /** An engine that finds nothing visible asks again after this long, doubling up to the longest pause. */
 const RETRY_MS = 1
 const LONGEST_RETRY_MS = 64
+/** Empty steps in a row, with nothing else to come, after which no step will ever show a request: no rotation is that long. */
+const STUCK_AFTER = 10_000
 
 // Ranks of events of one instant: what ends frees room before what arrives asks for it.
 const RANK = { sharedDone: 0, downstreamDone: 1, arrival: 2, retry: 3 } as const
@@ -78,6 +81,7 @@ export function runOmni(options: RuntimeOptions): RuntimeRun {
   let ended = 0
   let steps = 0
   let emptySteps = 0
+  let emptyInARow = 0
 
   const shared = createSharedStage(spec, plan, scheduler, {
     firstToken(request, nowMs) {
@@ -175,6 +179,8 @@ export function runOmni(options: RuntimeOptions): RuntimeRun {
     observe(nowMs, active)
     if (!shared.compose(work)) {
       emptySteps++
+      emptyInARow++
+      if (emptyInARow > STUCK_AFTER && simulation.waiting === 0) throw stuck(scheduler.waiting)
       if (!retryPending) {
         simulation.after(retryMs, retry)
         retryPending = true
@@ -183,6 +189,7 @@ export function runOmni(options: RuntimeOptions): RuntimeRun {
       return
     }
     retryMs = RETRY_MS
+    emptyInARow = 0
     steps++
     sharedBusy = true
     sharedFraction = Math.min(1, scheduler.capSms / spec.totalSms)
@@ -237,4 +244,11 @@ export function runOmni(options: RuntimeOptions): RuntimeRun {
     meanActivity: meter.mean(simulation.nowMs),
     corunningActivity: meter.corunningMean(simulation.nowMs),
   }
+}
+
+function stuck(waiting: number): HorizonError {
+  return new HorizonError('ERR_SIM_STUCK', 'the policy shows nothing although nothing runs', {
+    got: `${waiting} requests waiting, ${STUCK_AFTER} empty steps in a row`,
+    hint: 'Show at least one request while the engine is idle (workConserving does)',
+  })
 }

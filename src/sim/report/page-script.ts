@@ -22,7 +22,7 @@ export const PAGE_SCRIPT = `
   function draw(id, config) {
     const canvas = document.getElementById(id)
     if (!canvas) return
-    config.options = Object.assign({ responsive: true, maintainAspectRatio: false, animation: false }, config.options)
+    config.options = Object.assign({ layout: { padding: { right: 18 } }, responsive: true, maintainAspectRatio: false, animation: false }, config.options)
     config.options.plugins = Object.assign({
       legend: { position: 'bottom', labels: { color: css('--ink'), boxWidth: 18, boxHeight: 2 } },
     }, config.options.plugins)

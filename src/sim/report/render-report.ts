@@ -65,7 +65,7 @@ ${seriesPanel(data, 'pressure', 'pressure', 'Memory pressure', 2)}
 <div class="stack"><div class="panel">${sloTable(data)}</div></div>
 <ul>
 <li>Ladder while co-running: ${data.calibration.levels.join(', ')} of ${runtime.totalSms} SMs; otherwise ${data.calibration.aggressiveSms}. Pressure counts as saturated at ${data.calibration.saturation}.</li>
-${workload.notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('\n')}
+${workload.notes.map((note) => `<li>${escapeHtml(note.charAt(0).toUpperCase() + note.slice(1))}</li>`).join('\n')}
 ${Object.entries(runtime.overrides)
   .map(
     ([path, value]) => `<li>Overridden parameter: <code>${escapeHtml(path)}</code> = ${value}</li>`,

@@ -110,6 +110,21 @@ function whole(what: string, value: number, low: number, high: number): string |
   return `${what} must be a whole number from ${low} to ${high}, got ${value}`
 }
 
+/** The first `count` requests of a trace, or all of it where it has fewer. */
+export function firstRequests(trace: Trace, count: number): Trace {
+  return {
+    ...trace,
+    size: Math.min(count, trace.size),
+    arrivalMs: trace.arrivalMs.slice(0, count),
+    promptTokens: trace.promptTokens.slice(0, count),
+    outputTokens: trace.outputTokens.slice(0, count),
+    audioSeconds: trace.audioSeconds.slice(0, count),
+    images: trace.images.slice(0, count),
+    videos: trace.videos.slice(0, count),
+    classNames: trace.classNames?.slice(0, count),
+  }
+}
+
 /** A decimal number as traces write it, or NaN: no hexadecimal, no blanks, nothing behind it. */
 export function decimal(text: string): number {
   return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { type Groups, LONG, SHORT, type Signals } from '../../../src/core/index.js'
+import { vanillaPolicy } from '../../../src/policies/index.js'
 import { OUTCOME } from '../../../src/sim/omni/run-record.js'
 import { POLICY_CASES } from '../../../src/sim/policy-case.js'
 import { type SimulationResult, simulate } from '../../../src/sim/simulate.js'
@@ -40,7 +42,10 @@ function checkRecord(workload: Workload, { record, summary, metrics }: Simulatio
   }
 }
 
-test('every request is accounted for exactly once, its times in order, under every policy and model', () => {
+// The long suite simulates a thousand runs.
+test('every request is accounted for exactly once, its times in order, under every policy and model', {
+  timeout: 900_000,
+}, () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...POLICY_CASES),
@@ -55,6 +60,8 @@ test('every request is accounted for exactly once, its times in order, under eve
         'shared.slots': fc.integer({ min: 1, max: 8 }),
         'downstream.slots': fc.integer({ min: 1, max: 4 }),
         'shared.tokenBudget': fc.integer({ min: 64, max: 4096 }),
+        // What is left of the 48 GB is KV cache, from plenty to a few hundred tokens.
+        'shared.kvReserveGb': fc.constantFrom(30, 47.5, 47.8, 47.95),
       }),
       (policy, model, workloadOptions, overrides) => {
         const { spec, workload, calibration } = smallSimulation({
@@ -66,7 +73,7 @@ test('every request is accounted for exactly once, its times in order, under eve
         checkRecord(workload, result)
       },
     ),
-    { numRuns: runs(25, 2_000) },
+    { numRuns: runs(25, 1_000) },
   )
 })
 
@@ -126,4 +133,28 @@ test('a token is never an event: a step of a full batch is one', () => {
   const tokens = [...workload.answerTokens].reduce((sum, n) => sum + n, 0)
   expect(run.steps * 2).toBeLessThan(tokens)
   expect(run.events).toBeLessThan(tokens)
+})
+
+test('a policy that never shows anything is an error, not an endless run', () => {
+  const { spec, workload, calibration } = smallSimulation({ requests: 5 })
+  const policy = {
+    name: 'closed',
+    about: 'hides everything',
+    sharing: 'mps' as const,
+    policy: () => ({
+      ...vanillaPolicy(),
+      filters: () => [
+        {
+          name: 'closed',
+          filter(_signals: Signals, groups: Groups) {
+            groups.hide(SHORT, false)
+            groups.hide(LONG, false)
+          },
+        },
+      ],
+    }),
+  }
+  expect(() => simulate({ runtime: spec, workload, policy, calibration })).toThrow(
+    'shows nothing although nothing runs',
+  )
 })
