@@ -20,6 +20,7 @@ const entries = {
   'gpu/index': 'src/gpu/index.ts',
   'adapters/index': 'src/adapters/index.ts',
   'sim/index': 'src/sim/index.ts',
+  'deploy/index': 'src/deploy/index.ts',
   'cli/main': 'src/cli/main.ts',
 }
 
