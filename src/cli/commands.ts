@@ -21,4 +21,5 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'sweep', load: async () => (await import('./commands/sweep.js')).command },
   { name: 'analyze', load: async () => (await import('./commands/analyze.js')).analyzeCommand },
   { name: 'plan', load: async () => (await import('./commands/plan.js')).planCommand },
+  { name: 'mcp', load: async () => (await import('./commands/mcp.js')).mcpCommand },
 ]
