@@ -26,6 +26,31 @@ export { ganttHtml } from './emit/gantt-html.js'
 export { emitMermaid } from './emit/mermaid.js'
 export { emitSglangOmni } from './emit/sglang-omni.js'
 export { emitVllmOmni } from './emit/vllm-omni.js'
+export { type GateDeclaration, gateSchema } from './gate/declaration.js'
+export {
+  type JudgeOptions,
+  judge as judgePairs,
+  type Verdict as GateVerdict,
+} from './gate/judge.js'
+export type { Metric, PairedRuns, RunSamples } from './gate/metric.js'
+export { type PilotReport, sizeFromPilot } from './gate/pilot.js'
+export { runOrder } from './gate/run-order.js'
+export { type SeededRandom, seededRandom } from './gate/seeded-random.js'
+export { type Backend, type BackendSession, inProcessBackend } from './harness/backend.js'
+export { EXACT, firstDifference, type Tolerances } from './harness/compare.js'
+export { drive, measureRun, type RequestRecord, type ScriptedRequest } from './harness/drive.js'
+export { jsonLinesBackend } from './harness/json-lines-backend.js'
+export { openAiBackend } from './harness/openai-backend.js'
+export { type CheckReport, checkAgainstReference } from './interpreter/check-against-reference.js'
+export type {
+  Implementations,
+  NodeCall,
+  NodeFunction,
+  NodeResult,
+} from './interpreter/implementation.js'
+export { interpret, type PipelineRequest } from './interpreter/interpret.js'
+export { nodeFunctions } from './interpreter/node-functions.js'
+export { nodeProgram } from './interpreter/node-program.js'
 export { buildTaskGraph } from './ir/build-task-graph.js'
 export {
   definePipeline,
@@ -59,6 +84,14 @@ export {
   type Task,
   type TaskGraph,
 } from './ir/task-graph.js'
+export { interpretProject } from './loop/interpret-project.js'
+export type { Ledger, VariantRecord } from './loop/ledger.js'
+export { DEFAULT_GATES, type LegalFinding, type LoopProject } from './loop/loop-project.js'
+export { type MeasuredLoop, openLoop } from './loop/measured-loop.js'
+export { paretoFront } from './loop/rank.js'
+export { type ReadLoopProject, readLoopProject } from './loop/read-loop-project.js'
+export { REFERENCE, type Variant, type VariantSpec, type VariantState } from './loop/variant.js'
+export { serveMcp } from './mcp/serve-mcp.js'
 export {
   type AttainedSchedule,
   attainLatency,
