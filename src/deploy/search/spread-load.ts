@@ -10,7 +10,7 @@ import { candidateGroups, type OverlapRule } from './candidate-groups.js'
 import { type Assignment, assign, type SearchState, snapshot, stateOf } from './search-state.js'
 import type { Unit } from './units.js'
 
-const NORM = 32
+const NORM = 48
 
 export interface SpreadOptions {
   readonly overlap: OverlapRule
