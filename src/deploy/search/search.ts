@@ -45,7 +45,7 @@ export interface SearchResult {
 }
 
 /** Looks of the load spreading per node of the budget. */
-const SPREAD_LOOKS = 20
+const SPREAD_LOOKS = 6
 
 export function search(
   graph: TaskGraph,
