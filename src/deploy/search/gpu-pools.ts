@@ -3,6 +3,7 @@
  * The GPUs of one kind, host by host, with the groups that stand on them: as a tree (for groups that nest) and as
  * classes of GPUs that carry the same groups. Built once per placement and kind.
  */
+import type { Machine } from '../bounds/machine.js'
 import type { SearchState } from './search-state.js'
 
 export interface GroupNode {
@@ -18,20 +19,14 @@ export interface GpuPool {
   readonly root: GroupNode
   /** Groups in use, small ones first. Groups that cut each other make no tree: then only `classes` means something. */
   readonly groups: readonly GroupNode[]
-  readonly classes: readonly (readonly number[])[]
+  readonly classes: () => readonly (readonly number[])[]
 }
 
 /** One pool per host; hosts in order. */
 export function gpuPools(state: SearchState, hardware: string): GpuPool[] {
   const cached = state.pools.get(hardware)
   if (cached?.version === state.version) return cached.pools
-  const hosts = new Map<number, number[]>()
-  state.machine.gpus.forEach((gpu, index) => {
-    if (gpu.hardware !== hardware) return
-    const list = hosts.get(gpu.host)
-    if (list === undefined) hosts.set(gpu.host, [index])
-    else list.push(index)
-  })
+  const hosts = hostsOf(state.machine, hardware)
   const used = state.groups.filter((group) => group.users > 0).map((group) => group.gpus)
   used.sort((a, b) => a.length - b.length)
   const pools = [...hosts.values()].map((gpus) => {
@@ -40,6 +35,25 @@ export function gpuPools(state: SearchState, hardware: string): GpuPool[] {
   })
   state.pools.set(hardware, { version: state.version, pools })
   return pools
+}
+
+const HOSTS = new WeakMap<Machine, Map<string, Map<number, readonly number[]>>>()
+
+/** GPUs of a kind by host; the same for every placement on a machine. */
+function hostsOf(machine: Machine, hardware: string): Map<number, readonly number[]> {
+  const kinds = HOSTS.get(machine) ?? new Map<string, Map<number, readonly number[]>>()
+  HOSTS.set(machine, kinds)
+  const known = kinds.get(hardware)
+  if (known !== undefined) return known
+  const hosts = new Map<number, number[]>()
+  machine.gpus.forEach((gpu, index) => {
+    if (gpu.hardware !== hardware) return
+    const list = hosts.get(gpu.host)
+    if (list === undefined) hosts.set(gpu.host, [index])
+    else list.push(index)
+  })
+  kinds.set(hardware, hosts)
+  return hosts
 }
 
 function poolOf(
@@ -61,6 +75,19 @@ function poolOf(
     nodes.push({ gpus: group, own: without(group, below), children: below })
   })
   const roots = top.map((index) => nodes[index]!)
+  return {
+    size: gpus.length,
+    root: { gpus, own: without(gpus, roots), children: roots },
+    groups: nodes,
+    classes: () => classesOf(state, gpus, groups),
+  }
+}
+
+function classesOf(
+  state: SearchState,
+  gpus: readonly number[],
+  groups: readonly (readonly number[])[],
+): number[][] {
   const classes = new Map<string, number[]>()
   for (const gpu of gpus) {
     const inside = groups.flatMap((group, index) => (group.includes(gpu) ? [index] : []))
@@ -69,12 +96,7 @@ function poolOf(
     if (list === undefined) classes.set(key, [gpu])
     else list.push(gpu)
   }
-  return {
-    size: gpus.length,
-    root: { gpus, own: without(gpus, roots), children: roots },
-    groups: nodes,
-    classes: [...classes.values()],
-  }
+  return [...classes.values()]
 }
 
 function without(gpus: readonly number[], nodes: readonly GroupNode[]): number[] {
