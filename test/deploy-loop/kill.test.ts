@@ -27,20 +27,27 @@ async function bundleChild(folder: string): Promise<string> {
 }
 
 /** What a child said before it was killed; its last line may be cut. */
-async function runAndKill(program: string, root: string, delayMs: number): Promise<string[]> {
+async function runAndKill(
+  program: string,
+  root: string,
+  when: { readonly lines: number; readonly delayMs: number },
+): Promise<string[]> {
   const child = spawn(process.execPath, [program, root], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''
   let errors = ''
+  let armed = false
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text
   })
   await new Promise<void>((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      // The clock starts with the loop: most of a process's life would be its start.
-      if (said === '') setTimeout(() => child.kill('SIGKILL'), delayMs)
       said += text
+      // Counted in progress first, so that a slow machine is not always killed at the start.
+      if (armed || said.split('\n').length <= when.lines) return
+      armed = true
+      setTimeout(() => child.kill('SIGKILL'), when.delayMs)
     })
     child.once('close', () => resolve())
   })
@@ -89,7 +96,8 @@ describe('kill -9 at any instant', () => {
     const seen = new Map<string, { lines: readonly JournalLine[]; accepted: readonly string[] }>()
     const kills = runs(15, 520)
     for (let kill = 0; kill < kills; kill++) {
-      listen(await runAndKill(program, root, random.uniform() * 300), said)
+      const when = { lines: 1 + random.below(8), delayMs: random.uniform() * 80 }
+      listen(await runAndKill(program, root, when), said)
       for (const name of readdirSync(root)) {
         const file = join(root, name, 'loop', 'journal.jsonl')
         if (!existsSync(file)) continue
