@@ -1,0 +1,272 @@
+/**
+ * @module
+ * The controller's side of a segment: checked, locked, mapped once, and kept until the process ends. What the engine wrote is read
+ * by copy; what the controller writes is its own line, the two banks and the lockstep answer.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { isByteLocked, tryLockByte } from '../native/byte-lock.js'
+import type { Pointer } from '../native/koffi.js'
+import { mapShared, viewShared } from '../native/shared-memory.js'
+import { protocolError, segmentError } from './adapter-error.js'
+import { type ControlState, encodeControlState } from './control-state.js'
+import { crc32 } from './crc32.js'
+import {
+  ANSWER_HEAD,
+  ANSWER_OFFSET,
+  ANSWER_SLOTS,
+  BANK_BYTES,
+  BOUNDARY_OFFSET,
+  CONTROLLER_OFFSET,
+  EVENT_BYTES,
+  HEADER_BYTES,
+  LAYOUT_HASH,
+  LOCK,
+  MAGIC,
+  MAX_STAGES,
+  MODE,
+  RINGS_OFFSET,
+  STAGE_BYTES,
+  STAGE_OFFSET,
+  WIRE_VERSION,
+} from './layout.js'
+
+/** What a header says, once it is believed. */
+export interface SegmentHeader {
+  readonly numStages: number
+  readonly ringSlots: number
+  readonly totalBytes: number
+  readonly creatorPid: number
+  readonly instance: bigint
+}
+
+/** What one stage process says of itself; read afresh, never interpreted further than that. */
+export interface StageLine {
+  readonly claimed: boolean
+  readonly heartbeatNs: bigint
+  readonly pid: number
+  readonly dropped: number
+  readonly running: number
+  readonly waiting: number
+  readonly tokens: number
+  readonly step: number
+  readonly appliedLevel: number
+}
+
+/** An attached segment. Every method is one store or one copy; none of them blocks. */
+export interface Segment {
+  readonly path: string
+  readonly header: SegmentHeader
+  /** For a worker of this process: `viewSegment(path, header, address)`. */
+  readonly address: Pointer
+  readonly buffer: ArrayBuffer
+  beat(nowNs: bigint): void
+  setMode(mode: number, pid: number): void
+  /** Asks the engine to tell again what it holds. */
+  requestResync(): void
+  publish(state: ControlState): void
+  /** Answers the step that was asked with `bell`; the engine stops waiting. The caller wakes it. */
+  answer(
+    bell: number,
+    step: number,
+    level: number,
+    flags: number,
+    slots: Uint32Array,
+    numSlots: number,
+  ): void
+  stage(index: number): StageLine
+  /** Whether a stage process holds its lock, that is: lives. */
+  isStageAlive(index: number): boolean
+  /** Whether any stage process lives. */
+  isEngineAlive(): boolean
+  /** Gives the controller's lock back and says in the segment that nobody steers. The mapping stays. */
+  close(): void
+}
+
+const NO_WRITER_BUT_OWNER = 0o077
+
+/** A descriptor of a segment: a plain file of this user with mode 0600; links are not followed. */
+export function openSegmentFile(path: string): number {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    if (code === 'ELOOP') {
+      throw segmentError('OWNER', 'the segment is a link, and links are not followed', {
+        got: path,
+      })
+    }
+    throw segmentError('SEGMENT_UNAVAILABLE', 'no segment to attach to', {
+      expected: `a file at ${path}`,
+      got: code,
+      hint: 'Start the engine with the horizonserve scheduler, or wait for it with --wait',
+      cause,
+    })
+  }
+  const info = fstatSync(fd)
+  const uid = process.geteuid?.() ?? info.uid
+  if (!info.isFile() || info.uid !== uid || (info.mode & NO_WRITER_BUT_OWNER) !== 0) {
+    closeSync(fd)
+    throw segmentError('OWNER', 'the segment is not safely ours', {
+      expected: `a file of user ${uid} with mode 0600`,
+      got: `user ${info.uid}, mode ${(info.mode & 0o7777).toString(8)}`,
+    })
+  }
+  return fd
+}
+
+/**
+ * Attaches as the one controller of an engine.
+ * @throws `ERR_ADAPTERS_BUSY` when another controller holds it, `ERR_ADAPTERS_VERSION`, `ERR_ADAPTERS_PROTOCOL`, `ERR_ADAPTERS_OWNER`,
+ * `ERR_ADAPTERS_SEGMENT_UNAVAILABLE`
+ */
+export function attachSegment(path: string): Segment {
+  const fd = openSegmentFile(path)
+  try {
+    const bytes = Buffer.alloc(64)
+    const got = readSync(fd, bytes, 0, 64, 0)
+    const header = decodeHeader(bytes.subarray(0, got), fstatSync(fd).size)
+    if (!tryLockByte(fd, LOCK.controller)) {
+      throw segmentError('BUSY', 'another controller steers this engine', {
+        got: path,
+        hint: 'Stop it first; an engine follows one controller at a time',
+      })
+    }
+    const { address } = mapShared(fd, header.totalBytes)
+    return viewSegment(path, header, address, fd)
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+/** Reads the first 64 bytes of a segment whose file has `size` bytes. */
+export function decodeHeader(bytes: Uint8Array, size: number): SegmentHeader {
+  if (bytes.length < 64)
+    throw protocolError('the file is shorter than a header', { expected: '64 bytes', got: size })
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (view.getBigUint64(0, true) !== MAGIC)
+    throw protocolError('not a segment of ours: its magic is wrong')
+  const version = view.getUint32(12, true)
+  const hash = view.getUint32(8, true)
+  if (version !== WIRE_VERSION || hash !== LAYOUT_HASH) {
+    throw segmentError('VERSION', 'the engine speaks another version', {
+      expected: `${WIRE_VERSION} with layout ${LAYOUT_HASH.toString(16)}`,
+      got: `${version} with layout ${hash.toString(16)}`,
+      hint: 'Install the Python package that ships with this controller: pip install <package>/python',
+    })
+  }
+  if (view.getUint32(60, true) !== crc32(bytes, 0, 0, 60))
+    throw protocolError('the checksum of the header is wrong')
+  const totalBytes = view.getUint32(16, true)
+  const numStages = view.getUint32(20, true)
+  const ringSlots = view.getUint32(24, true)
+  if (
+    numStages < 1 ||
+    numStages > MAX_STAGES ||
+    ringSlots < 1 ||
+    ringSlots > 1 << 20 ||
+    (ringSlots & (ringSlots - 1)) !== 0
+  ) {
+    throw protocolError('impossible sizes', { got: `${numStages} stages, ${ringSlots} slots` })
+  }
+  if (totalBytes !== RINGS_OFFSET + numStages * ringSlots * EVENT_BYTES || totalBytes > size) {
+    throw protocolError('the header and the file disagree on the size', {
+      expected: String(totalBytes),
+      got: size,
+    })
+  }
+  return {
+    numStages,
+    ringSlots,
+    totalBytes,
+    creatorPid: view.getUint32(28, true),
+    instance: view.getBigUint64(32, true),
+  }
+}
+
+/** A segment that this process has mapped already; `fd` is the descriptor that holds the lock, if it is here. */
+export function viewSegment(
+  path: string,
+  header: SegmentHeader,
+  address: Pointer,
+  fd?: number,
+): Segment {
+  const { buffer } = viewShared(address, header.totalBytes)
+  const view = new DataView(buffer)
+  const u32 = new Uint32Array(buffer)
+  const i32 = new Int32Array(buffer)
+  const i64 = new BigInt64Array(buffer)
+  const line = CONTROLLER_OFFSET / 4
+  const scratch = new ArrayBuffer(BANK_BYTES)
+  const bank = new DataView(scratch)
+  const shared = new Uint8Array(buffer)
+  let session = (Atomics.load(u32, line + 6) + 1) >>> 0
+  if (fd !== undefined) Atomics.store(u32, line + 6, session)
+  else session = Atomics.load(u32, line + 6)
+  let lock = fd
+  return {
+    path,
+    header,
+    address,
+    buffer,
+    beat: (nowNs) => void Atomics.store(i64, CONTROLLER_OFFSET / 8, nowNs),
+    setMode(mode, pid) {
+      Atomics.store(u32, line + 2, pid)
+      Atomics.store(u32, line + 3, mode)
+    },
+    requestResync: () => void Atomics.add(u32, line + 5, 1),
+    publish(state) {
+      // SYNC POINT: the bank that nobody is told of is filled first, then the count that names it is stored.
+      let seq = (Atomics.load(u32, line + 4) + 1) >>> 0
+      if (seq === 0) seq = 2
+      encodeControlState(bank, seq, state)
+      shared.set(new Uint8Array(scratch), HEADER_BYTES + (seq & 1) * BANK_BYTES)
+      Atomics.store(u32, line + 4, seq)
+    },
+    answer(bell, step, level, flags, slots, numSlots) {
+      const count = Math.min(numSlots, ANSWER_SLOTS)
+      view.setUint32(ANSWER_OFFSET + 4, bell, true)
+      view.setUint32(ANSWER_OFFSET + 8, step, true)
+      view.setUint32(ANSWER_OFFSET + 12, count, true)
+      view.setInt32(ANSWER_OFFSET + 16, level, true)
+      view.setUint32(ANSWER_OFFSET + 20, flags, true)
+      for (let i = 0; i < count; i++) u32[(ANSWER_OFFSET + ANSWER_HEAD) / 4 + i] = slots[i]!
+      view.setUint32(
+        ANSWER_OFFSET,
+        crc32(shared, 0, ANSWER_OFFSET + 4, ANSWER_OFFSET + ANSWER_HEAD + 4 * count),
+        true,
+      )
+      // SYNC POINT: the answer is complete before the word that the engine waits on says so.
+      Atomics.store(u32, (BOUNDARY_OFFSET + 64) / 4, bell)
+    },
+    stage(index) {
+      const at = (STAGE_OFFSET + index * STAGE_BYTES) / 4
+      return {
+        claimed: Atomics.load(u32, at + 10) === 1,
+        heartbeatNs: Atomics.load(i64, at / 2),
+        pid: Atomics.load(u32, at + 2),
+        dropped: Atomics.load(u32, at + 4),
+        running: Atomics.load(u32, at + 5),
+        waiting: Atomics.load(u32, at + 6),
+        tokens: Atomics.load(u32, at + 7),
+        step: Atomics.load(u32, at + 8),
+        appliedLevel: Atomics.load(i32, at + 9),
+      }
+    },
+    isStageAlive: (index) => lock !== undefined && isByteLocked(lock, LOCK.stage0 + index),
+    isEngineAlive() {
+      if (lock === undefined) return false
+      for (let s = 0; s < header.numStages; s++)
+        if (isByteLocked(lock, LOCK.stage0 + s)) return true
+      return false
+    },
+    close() {
+      if (lock === undefined) return
+      Atomics.store(u32, line + 3, MODE.none)
+      Atomics.store(i64, CONTROLLER_OFFSET / 8, 0n)
+      closeSync(lock)
+      lock = undefined
+    },
+  }
+}
