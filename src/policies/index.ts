@@ -1,1 +1,23 @@
-export {}
+export { type FixedCapOptions, fixedCap } from './fixed-cap.js'
+export { defaultLongPathCap, type LongPathCapOptions, longPathCap } from './long-path-cap.js'
+export { noCap } from './no-cap.js'
+export { edf, fcfs, strictPriority } from './orders.js'
+export {
+  defaultPathRotation,
+  type PathRotationOptions,
+  pathRotation,
+  shortSteps,
+} from './path-rotation.js'
+export {
+  edfPolicy,
+  feasibleEdfPolicy,
+  type HorizonPolicyOptions,
+  horizonPolicy,
+  literalPolicy,
+  strictPriorityPolicy,
+  vanillaPolicy,
+} from './presets.js'
+export { type Curve, requestProfiler, type StageCost, type StageProfile } from './request-profiler.js'
+export { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
+export { defaultSmThrottle, type SmThrottleOptions, smThrottle } from './sm-throttle.js'
+export { defaultTriage, type TriageOptions, triage } from './triage.js'

@@ -1,0 +1,43 @@
+/**
+ * @module
+ * Log-linear buckets of estimated times: 8 per octave, rounded **up**, so that a bucket never promises more slack than there is.
+ * Waiting requests of one class, SLO and bucket share one estimate, which is what makes a step cheap (docs/core.md).
+ * The error is at most 1/8 of the estimate; estimates outside [2^-4, 2^28] ms (62 us to 74 h) are clamped.
+ */
+
+const MIN_EXPONENT = -4
+const MAX_EXPONENT = 28
+const PER_OCTAVE = 8
+
+/** Number of buckets, the clamped ends included. */
+export const NUM_BUCKETS = (MAX_EXPONENT - MIN_EXPONENT) * PER_OCTAVE + 1
+
+/** Upper edge of each bucket, ms: `bucketMs[bucketOf(x)] >= x` inside the range. */
+export const bucketMs: Float64Array = buildEdges()
+
+const cell = new Float64Array(1)
+const words = new Uint32Array(cell.buffer)
+
+/**
+ * The bucket of an estimate in ms: the smallest whose edge is not below it. Reads the exponent and the top three bits of the
+ * mantissa instead of taking a logarithm, so that TypeScript and Python agree on every double.
+ * @hot
+ */
+export function bucketOf(ms: number): number {
+  if (!(ms > bucketMs[0]!)) return 0
+  if (ms >= bucketMs[NUM_BUCKETS - 1]!) return NUM_BUCKETS - 1
+  cell[0] = ms
+  const high = words[1]!
+  const exponent = (high >>> 20) - 1023
+  const eighth = (high >>> 17) & 7
+  const rest = (high & 0x1ffff) | words[0]!
+  return (exponent - MIN_EXPONENT) * PER_OCTAVE + eighth + (rest === 0 ? 0 : 1)
+}
+
+function buildEdges(): Float64Array {
+  const edges = new Float64Array(NUM_BUCKETS)
+  for (let i = 0; i < NUM_BUCKETS; i++) {
+    edges[i] = 2 ** (MIN_EXPONENT + (i >> 3)) * (1 + (i & 7) / PER_OCTAVE)
+  }
+  return edges
+}

@@ -1,0 +1,108 @@
+/**
+ * @module
+ * What is measured online and corrects the offline profiles: per class a slowdown (time taken over time taken alone), and for long
+ * paths the expected wait for a downstream stage. Both are kept in steps of an eighth of an octave with hysteresis, because every
+ * change of a published value costs a walk over the lists of the class.
+ *
+ * r = slowdown * work + expected downstream wait (ARCHITECTURE.md, item 8); the paper's estimate leaves the wait out.
+ */
+import { bucketMs, bucketOf } from './bucket.js'
+import { type ClassTable, LONG } from './request-class.js'
+
+export interface EstimateOptions {
+  /** Weight of a new observation in the moving average of the slowdown, in (0, 1]; 0 switches the correction off. */
+  readonly slowdownGain: number
+  /** A slowdown is clamped to [1, maxSlowdown]. */
+  readonly maxSlowdown: number
+  /** How many long-path requests the downstream stages serve at once. */
+  readonly downstreamConcurrency: number
+}
+
+export const defaultEstimateOptions: EstimateOptions = Object.freeze({
+  slowdownGain: 0.2,
+  maxSlowdown: 32,
+  downstreamConcurrency: 1,
+})
+
+/** A published value moves when the exact one has left it by more than this factor. */
+const HYSTERESIS = 1.125
+
+export class Estimates {
+  /** Published slowdown per class, at least 1. */
+  readonly slowdown: Float64Array
+  /** Published expected downstream wait per class, ms; 0 on the short path. */
+  readonly waitMs: Float64Array
+  /** Exact moving average of the slowdown per class. */
+  readonly measured: Float64Array
+  private readonly classes: ClassTable
+  private readonly options: EstimateOptions
+  /** Long-path requests between admission and end, and the solo ms they occupy downstream. */
+  private numInFlight = 0
+  private readonly busyMs = new Float64Array(1)
+  private readonly onChange: (classIndex: number) => void
+
+  constructor(
+    classes: ClassTable,
+    options: EstimateOptions,
+    onChange: (classIndex: number) => void,
+  ) {
+    this.classes = classes
+    this.options = options
+    this.onChange = onChange
+    this.slowdown = new Float64Array(classes.count).fill(1)
+    this.measured = new Float64Array(classes.count).fill(1)
+    this.waitMs = new Float64Array(classes.count)
+  }
+
+  /** A request of the class took `takenMs` for what takes `soloMs` alone. */
+  observe(classIndex: number, takenMs: number, soloMs: number): void {
+    const gain = this.options.slowdownGain
+    if (gain === 0 || !(soloMs > 0) || !(takenMs >= 0)) return
+    const ratio = Math.min(this.options.maxSlowdown, Math.max(1, takenMs / soloMs))
+    this.measured[classIndex] = gain * ratio + (1 - gain) * this.measured[classIndex]!
+    this.setSlowdown(classIndex, this.measured[classIndex]!)
+  }
+
+  /** Publishes a slowdown, rounded and with hysteresis; also for callers that measure it themselves. */
+  setSlowdown(classIndex: number, exact: number): void {
+    const published = this.slowdown[classIndex]!
+    if (exact < published * HYSTERESIS && exact > published / HYSTERESIS) return
+    this.slowdown[classIndex] = exact <= 1 ? 1 : bucketMs[bucketOf(exact)]!
+    if (this.slowdown[classIndex] !== published) this.onChange(classIndex)
+  }
+
+  /** A long-path request was admitted; it will occupy its downstream stage for `busyMs` of solo time. */
+  enter(busyMs: number): void {
+    this.numInFlight += 1
+    this.busyMs[0] = this.busyMs[0]! + busyMs
+    this.publishWait()
+  }
+
+  /** A long-path request ended. */
+  leave(busyMs: number): void {
+    this.numInFlight -= 1
+    this.busyMs[0] = this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - busyMs)
+    this.publishWait()
+  }
+
+  /**
+   * Expected wait of the next arrival at a downstream stage with c servers and n requests in flight: (n - c + 1) departures of
+   * c servers away, `busy / c` each.
+   */
+  private publishWait(): void {
+    const { downstreamConcurrency: servers } = this.options
+    const n = this.numInFlight
+    const ahead = n - servers + 1
+    const mean = n === 0 ? 0 : this.busyMs[0]! / n
+    const solo = ahead > 0 ? (ahead * mean) / servers : 0
+    const { count, path } = this.classes
+    for (let c = 0; c < count; c++) {
+      if (path[c] !== LONG) continue
+      const exact = solo * this.slowdown[c]!
+      const published = this.waitMs[c]!
+      if (exact < published * HYSTERESIS && exact > published / HYSTERESIS) continue
+      this.waitMs[c] = exact === 0 ? 0 : bucketMs[bucketOf(exact)]!
+      if (this.waitMs[c] !== published) this.onChange(c)
+    }
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * @module
+ * The verdict of one step. Filters speak of groups, (path, status), and say `hide`, `limit`, `exempt` or `demote`; what wins is
+ * fixed and does not depend on the order of filters: lost > exempt > limit > hide.
+ *
+ * - A lost group that was demoted comes after everything else, whatever the phase.
+ * - An exempt group is visible: neither hidden nor limited, nor counted by a limit.
+ * - A limited group shows at most `n`, the earliest deadlines; a hidden one shows none. Both may hold.
+ */
+import { type ClassTable, LONG, SHORT } from './request-class.js'
+import { LOST, ORDINARY, PROTECTED } from './request-table.js'
+import type { Signals, Status } from './signals.js'
+
+const HIDE = 1
+const PASSABLE = 2
+const LIMIT = 4
+const EXEMPT = 8
+const DEMOTE = 16
+
+/** How a group is shown once all filters have spoken. */
+export const HIDDEN = 0
+export const SHOWN = 1
+export const LIMITED = 2
+
+export class Groups {
+  /** Phase that a rotation declared: `SHORT`, `LONG`, or -1 when there is none. */
+  phase = -1
+  /** N of the rotation in force; 0 when there is none. */
+  n = 0
+  /** Whether the phase passed to the other path, for lack of work of its own. */
+  passed = false
+  /** `HIDDEN`, `SHOWN` or `LIMITED` by `class * 3 + status`, once resolved. */
+  readonly verdict: Uint8Array
+  /** Most that may be shown by `path * 3 + status`; -1 without a limit. */
+  readonly limits = new Int32Array(6)
+  /** Whether the lost request with the earliest deadline is shown first in this step. */
+  rescues = false
+  private readonly marks: Uint8Array
+  private readonly classes: ClassTable
+
+  constructor(classes: ClassTable) {
+    this.classes = classes
+    this.marks = new Uint8Array(classes.count * 3)
+    this.verdict = new Uint8Array(classes.count * 3)
+  }
+
+  /** Forgets the last step. @hot */
+  reset(): void {
+    this.phase = -1
+    this.n = 0
+    this.passed = false
+    this.rescues = false
+    this.marks.fill(0)
+    this.limits.fill(-1)
+  }
+
+  /** Hides every waiting request of a path. A `passable` hide is lifted when the step would have nothing ordinary to run. @hot */
+  hide(path: number, passable: boolean): void {
+    const bits = passable ? HIDE | PASSABLE : HIDE
+    this.mark(path, ORDINARY, bits)
+    this.mark(path, PROTECTED, bits)
+    this.mark(path, LOST, bits)
+  }
+
+  /** Hides one status of one class. @hot */
+  hideClass(classIndex: number, status: Status): void {
+    this.marks[classIndex * 3 + status] = this.marks[classIndex * 3 + status]! | HIDE
+  }
+
+  /** Shows at most `n` of a group, earliest deadlines first; the smallest of several limits holds. @hot */
+  limit(path: number, status: typeof ORDINARY | typeof LOST, n: number): void {
+    const at = path * 3 + status
+    const before = this.limits[at]!
+    this.limits[at] = before === -1 || n < before ? n : before
+    this.mark(path, status, LIMIT)
+  }
+
+  /** Shows a group whatever else is said. @hot */
+  exempt(path: number, status: Status): void {
+    this.mark(path, status, EXEMPT)
+  }
+
+  /** Puts lost requests of a path after everything else, shown in either phase, at most `n` of them (-1: all). @hot */
+  demote(path: number, n: number): void {
+    this.mark(path, LOST, DEMOTE)
+    if (n >= 0) this.limit(path, LOST, n)
+  }
+
+  /** Shows the lost request with the earliest deadline before all others in this step. @hot */
+  rescue(): void {
+    this.rescues = true
+  }
+
+  /**
+   * Settles the verdict. With `workConserving`, lifts passable hides when nothing ordinary of the declared phase can run, and
+   * shows everything when nothing would be visible although nothing runs anywhere. @hot
+   */
+  resolve(signals: Signals, workConserving: boolean): void {
+    const { count } = this.classes
+    for (let c = 0; c < count; c++) {
+      for (let status = ORDINARY; status <= LOST; status++) this.settle(c, status)
+    }
+    if (!workConserving) return
+    if (this.phase !== -1 && !this.showsOrdinary(signals)) this.pass()
+    if (this.isIdle(signals) && this.showsNothing(signals)) {
+      this.verdict.fill(SHOWN)
+    }
+  }
+
+  private settle(classIndex: number, status: number): void {
+    const at = classIndex * 3 + status
+    const bits = this.marks[at]!
+    const limited = (bits & LIMIT) !== 0
+    let verdict: number
+    if ((bits & DEMOTE) !== 0) verdict = limited ? LIMITED : SHOWN
+    else if ((bits & EXEMPT) !== 0) verdict = SHOWN
+    else if ((bits & HIDE) !== 0) verdict = HIDDEN
+    else verdict = limited ? LIMITED : SHOWN
+    this.verdict[at] = verdict
+  }
+
+  /** Lifts the passable hides, as if they had not been said. */
+  private pass(): void {
+    const { count } = this.classes
+    this.passed = true
+    for (let at = 0; at < count * 3; at++) {
+      if ((this.marks[at]! & PASSABLE) === 0) continue
+      this.marks[at] = this.marks[at]! & ~(HIDE | PASSABLE)
+      this.settle((at / 3) | 0, at % 3)
+    }
+  }
+
+  private showsOrdinary(signals: Signals): boolean {
+    const { count, path } = this.classes
+    for (let c = 0; c < count; c++) {
+      if (signals.waiting[c * 3 + ORDINARY] === 0) continue
+      const verdict = this.verdict[c * 3 + ORDINARY]
+      if (verdict === SHOWN) return true
+      if (verdict === LIMITED && this.limits[path[c]! * 3 + ORDINARY]! > 0) return true
+    }
+    return false
+  }
+
+  private showsNothing(signals: Signals): boolean {
+    if (signals.alwaysVisible > 0) return false
+    const { count, path } = this.classes
+    let waits = false
+    for (let at = 0; at < count * 3; at++) {
+      if (signals.waiting[at] === 0) continue
+      waits = true
+      const verdict = this.verdict[at]
+      if (verdict === SHOWN) return false
+      if (verdict === LIMITED && this.limits[path[(at / 3) | 0]! * 3 + (at % 3)]! > 0) return false
+    }
+    return waits && !this.rescues
+  }
+
+  private isIdle(signals: Signals): boolean {
+    const { inShared, inDownstream } = signals
+    for (let c = 0; c < inShared.length; c++)
+      if (inShared[c] !== 0 || inDownstream[c] !== 0) return false
+    return true
+  }
+
+  private mark(path: number, status: Status, bits: number): void {
+    const { count, path: pathOf } = this.classes
+    for (let c = 0; c < count; c++) {
+      if (pathOf[c] === path) this.marks[c * 3 + status] = this.marks[c * 3 + status]! | bits
+    }
+  }
+}
+
+/** The other path. */
+export function otherPath(path: number): number {
+  return path === SHORT ? LONG : SHORT
+}

@@ -1,0 +1,97 @@
+/**
+ * @module
+ * The integrity check: recounts from the rows what the hot path keeps incrementally, and compares.
+ */
+import { HorizonError } from './errors.js'
+import {
+  CHUNK_BITS,
+  CHUNK_MASK,
+  DECODE,
+  DOWNSTREAM,
+  LOST,
+  ORDINARY,
+  PREEMPTED,
+  PREFILL,
+  PROTECTED,
+  WAITING,
+} from './request-table.js'
+import type { Scheduler } from './scheduler.js'
+
+export function checkIntegrity(scheduler: Scheduler): void {
+  const { table, classes, signals, waitingSet } = scheduler
+  const counts = new Int32Array(classes.count * 3)
+  const inShared = new Int32Array(classes.count)
+  const inPrefill = new Int32Array(classes.count)
+  const inDownstream = new Int32Array(classes.count)
+  let always = 0
+  let waiting = 0
+  table.forEachLive((_slot, chunk, i) => {
+    const c = chunk.classIndex[i]!
+    const state = chunk.state[i]!
+    if (state === WAITING) {
+      const at = c * 3 + chunk.status[i]!
+      counts[at] = counts[at]! + 1
+      waiting += 1
+    } else if (state === PREEMPTED) always += 1
+    else if (state === DOWNSTREAM) inDownstream[c] = inDownstream[c]! + 1
+    else if (state === PREFILL || state === DECODE) {
+      inShared[c] = inShared[c]! + 1
+      if (state === PREFILL) inPrefill[c] = inPrefill[c]! + 1
+    }
+  })
+  same('waiting by class and status', waitingSet.counts, counts)
+  same('in the shared stage', signals.inShared, inShared)
+  same('in prefill', signals.inPrefill, inPrefill)
+  same('downstream', signals.inDownstream, inDownstream)
+  same('always visible', Int32Array.of(signals.alwaysVisible), Int32Array.of(always))
+  same('linked in lists', Int32Array.of(walkLists(scheduler)), Int32Array.of(waiting))
+}
+
+/** Follows every list; statuses must read lost, protected, ordinary, with the cursors at the seams. */
+function walkLists(scheduler: Scheduler): number {
+  const { table, waitingSet } = scheduler
+  const { lists } = waitingSet
+  let linked = 0
+  for (const ofClass of lists.ofClass) {
+    for (const list of ofClass) {
+      let before = LOST as number
+      let prev = -1
+      for (let slot = lists.head[list]!; slot !== -1; ) {
+        const chunk = table.chunks[slot >> CHUNK_BITS]!
+        const i = slot & CHUNK_MASK
+        const status = chunk.status[i]!
+        if (status > before || chunk.prev[i] !== prev || chunk.list[i] !== list)
+          fail('order of a list', slot, list)
+        if (status !== LOST && before === LOST && lists.firstLive[list] !== slot)
+          fail('first live of a list', slot, list)
+        if (status === ORDINARY && before !== ORDINARY && lists.firstOrdinary[list] !== slot)
+          fail('first ordinary of a list', slot, list)
+        before = status
+        prev = slot
+        linked += 1
+        slot = chunk.next[i]!
+      }
+      if (lists.tail[list] !== prev) fail('tail of a list', prev, list)
+      if (before !== ORDINARY && lists.firstOrdinary[list] !== -1)
+        fail('first ordinary of a list', lists.firstOrdinary[list]!, list)
+      if (before === LOST && lists.firstLive[list] !== -1)
+        fail('first live of a list', lists.firstLive[list]!, list)
+      if (before === PROTECTED && lists.firstLive[list] === -1)
+        fail('first live of a list', -1, list)
+    }
+  }
+  return linked
+}
+
+function same(what: string, kept: Int32Array, counted: Int32Array): void {
+  for (let i = 0; i < kept.length; i++) {
+    if (kept[i] !== counted[i]) fail(what, counted[i]!, kept[i]!)
+  }
+}
+
+function fail(what: string, expected: number, got: number): never {
+  throw new HorizonError('ERR_CORE_INTEGRITY', `the books do not balance: ${what}`, {
+    expected: String(expected),
+    got,
+  })
+}

@@ -1,0 +1,77 @@
+/**
+ * @module
+ * The ladder: the SM counts a shared stage may be held to (paper, section 4.4). Rows 0 to `cap` serve co-running, from Smin to
+ * Scap; the last row, `aggressive`, is for when no downstream stage runs and stands outside the co-running ladder.
+ */
+import { HorizonError } from './errors.js'
+
+export interface Ladder {
+  /** SMs of the whole GPU. */
+  readonly totalSms: number
+  /** SMs per row; strictly rising, the last row is the aggressive one. */
+  readonly sms: Int32Array
+  /** Row of Scap: the highest that may be used while a downstream stage runs. */
+  readonly cap: number
+  /** Row of Saggr. */
+  readonly aggressive: number
+}
+
+export interface LadderSpec {
+  readonly totalSms: number
+  /** Co-running rows, Smin first, Scap last. */
+  readonly levels: readonly number[]
+  /** @default totalSms */
+  readonly aggressiveSms?: number
+}
+
+/** Checks and builds a ladder. Throws `ERR_CORE_LADDER` unless `Smin <= Scap < Saggr <= Stot`. */
+export function createLadder(spec: LadderSpec): Ladder {
+  const { totalSms, levels } = spec
+  const aggressiveSms = spec.aggressiveSms ?? totalSms
+  const fail = (field: string, expected: string, got: unknown): never => {
+    throw new HorizonError('ERR_CORE_LADDER', 'impossible ladder', {
+      field: `ladder.${field}`,
+      expected,
+      got,
+    })
+  }
+  if (!(Number.isInteger(totalSms) && totalSms > 0))
+    fail('totalSms', 'an integer above 0', totalSms)
+  if (levels.length === 0 || levels.length > 64) fail('levels', '1 to 64 SM counts', levels.length)
+  let below = 0
+  for (const [i, level] of levels.entries()) {
+    if (!(Number.isInteger(level) && level > below)) {
+      fail(`levels[${i}]`, `an integer above ${below} (levels rise strictly)`, level)
+    }
+    below = level
+  }
+  if (!(Number.isInteger(aggressiveSms) && aggressiveSms > below && aggressiveSms <= totalSms)) {
+    fail(
+      'aggressiveSms',
+      `an integer above the last level (${below}) and at most totalSms (${totalSms})`,
+      aggressiveSms,
+    )
+  }
+  return {
+    totalSms,
+    sms: Int32Array.from([...levels, aggressiveSms]),
+    cap: levels.length - 1,
+    aggressive: levels.length,
+  }
+}
+
+/** The ladder of a runtime whose SMs are not controlled: one co-running row and the whole GPU, both nominal. */
+export const NO_LADDER: Ladder = Object.freeze({
+  totalSms: 2,
+  sms: Int32Array.of(1, 2),
+  cap: 0,
+  aggressive: 1,
+})
+
+/** Row among 0..cap whose SM count is nearest to `targetSms`; ties go up (eq. 1, `snap`). @hot */
+export function snapToLevel(ladder: Ladder, targetSms: number): number {
+  const { sms, cap } = ladder
+  let row = 0
+  while (row < cap && targetSms - sms[row]! >= sms[row + 1]! - targetSms) row += 1
+  return row
+}

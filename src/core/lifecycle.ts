@@ -1,0 +1,306 @@
+/**
+ * @module
+ * What happens to a request between arrival and end: legal transitions, and the counts and estimates that follow from them.
+ *
+ *     arrive ─▶ WAITING ─admit─▶ PREFILL ─progress─▶ DECODE ─enterDownstream─▶ DOWNSTREAM
+ *                  │ pin            │ preempt  │ preempt                          │
+ *                  └──▶ PREEMPTED ◀─┴──────────┘        finish / cancel ends any  ▼
+ */
+import { HorizonError } from './errors.js'
+import type { Estimates } from './estimates.js'
+import type { MetricsRecorder } from './metrics.js'
+import { WORK } from './ports.js'
+import { type ClassTable, LONG } from './request-class.js'
+import {
+  ADMITTED,
+  ADMITTED_ORDINARY,
+  CHUNK_BITS,
+  CHUNK_MASK,
+  type Chunk,
+  DECODE,
+  DOWNSTREAM,
+  MET,
+  ORDINARY,
+  PREEMPTED,
+  PREFILL,
+  RESPONDED,
+  type RequestTable,
+  WAITING,
+} from './request-table.js'
+import type { Signals } from './signals.js'
+import type { LazyView } from './view.js'
+import type { WaitingSet } from './waiting-set.js'
+
+const STATE_NAMES = ['free', 'waiting', 'preempted', 'prefill', 'decode', 'downstream'] as const
+
+export type RequestState = 'waiting' | 'preempted' | 'prefill' | 'decode' | 'downstream'
+
+export class Lifecycle {
+  /** Head of the list of requests that wait but stay visible; `[0]`, so that the view can share it. */
+  readonly alwaysHead: Int32Array = Int32Array.of(-1)
+  private readonly table: RequestTable
+  private readonly classes: ClassTable
+  private readonly waiting: WaitingSet
+  private readonly signals: Signals
+  private readonly estimates: Estimates
+  private readonly metrics: MetricsRecorder
+  private readonly clock: Float64Array
+  private nextSeq = new Float64Array(1)
+
+  constructor(
+    table: RequestTable,
+    classes: ClassTable,
+    waiting: WaitingSet,
+    signals: Signals,
+    estimates: Estimates,
+    metrics: MetricsRecorder,
+    clock: Float64Array,
+  ) {
+    this.table = table
+    this.classes = classes
+    this.waiting = waiting
+    this.signals = signals
+    this.estimates = estimates
+    this.metrics = metrics
+    this.clock = clock
+  }
+
+  /** Puts a new request into `list`. `work` is what the profiler wrote; `scratch[0]` its SLO in ms. -1 when full. @hot */
+  arrive(
+    classIndex: number,
+    promptTokens: number,
+    list: number,
+    work: Float64Array,
+    sloCell: Float64Array,
+  ): number {
+    const slot = this.table.allocate()
+    if (slot === -1) return -1
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const now = this.clock[0]!
+    chunk.classIndex[i] = classIndex
+    chunk.state[i] = WAITING
+    chunk.promptTokens[i] = promptTokens
+    chunk.arrivalMs[i] = now
+    chunk.deadlineMs[i] = now + sloCell[0]!
+    chunk.seq[i] = this.nextSeq[0]!
+    this.nextSeq[0] = this.nextSeq[0]! + 1
+    chunk.sharedWorkMs[i] = work[WORK.shared]!
+    chunk.downstreamWorkMs[i] = work[WORK.downstream]!
+    chunk.downstreamBusyMs[i] = work[WORK.downstreamBusy]!
+    this.waiting.append(slot, list)
+    this.metrics.arrived[classIndex] = this.metrics.arrived[classIndex]! + 1
+    return slot
+  }
+
+  /** @hot */
+  admit(slot: number, view: LazyView): void {
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const state = chunk.state[i]!
+    const c = chunk.classIndex[i]!
+    const { signals } = this
+    if (state === WAITING) {
+      const ordinary = chunk.status[i] === ORDINARY
+      this.waiting.remove(slot)
+      // What the view has not given may stand where it reads next.
+      if (chunk.yieldedAt[i] !== view.pass) this.waiting.flush()
+      chunk.flags[i] = chunk.flags[i]! | ADMITTED | (ordinary ? ADMITTED_ORDINARY : 0)
+      chunk.admittedMs[i] = this.clock[0]!
+      chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
+      this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
+      if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs[i]!)
+    } else if (state === PREEMPTED) {
+      this.unlinkAlways(slot)
+      if ((chunk.flags[i]! & ADMITTED) === 0) {
+        chunk.flags[i] = chunk.flags[i]! | ADMITTED
+        chunk.admittedMs[i] = this.clock[0]!
+        chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
+        this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
+        if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs[i]!)
+      }
+    } else {
+      this.refuse('admit', slot, 'waiting or preempted')
+    }
+    chunk.state[i] = PREFILL
+    signals.inShared[c] = signals.inShared[c]! + 1
+    signals.inPrefill[c] = signals.inPrefill[c]! + 1
+    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) {
+      signals.ordinaryInShared[c] = signals.ordinaryInShared[c]! + 1
+      signals.ordinaryInPrefill[c] = signals.ordinaryInPrefill[c]! + 1
+    }
+  }
+
+  /** @hot */
+  progress(slot: number, prefillTokensDone: number, decodeTokensDone: number): void {
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    if (chunk.state[i] === WAITING) this.refuse('progress', slot, 'admitted')
+    if (prefillTokensDone > chunk.prefillDone[i]!) chunk.prefillDone[i] = prefillTokensDone
+    if (decodeTokensDone > chunk.decodeDone[i]!) chunk.decodeDone[i] = decodeTokensDone
+    if (chunk.state[i] !== PREFILL || chunk.prefillDone[i]! < chunk.promptTokens[i]!) return
+    this.leavePrefill(chunk, i)
+    chunk.state[i] = DECODE
+  }
+
+  /** Back to waiting with its progress lost (recompute), visible in every step until admitted again. */
+  preempt(slot: number): void {
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const state = chunk.state[i]
+    if (state !== PREFILL && state !== DECODE) this.refuse('preempt', slot, 'prefill or decode')
+    this.leaveShared(chunk, i)
+    chunk.prefillDone[i] = 0
+    this.metrics.preempted[chunk.classIndex[i]!] = this.metrics.preempted[chunk.classIndex[i]!]! + 1
+    this.linkAlways(slot)
+  }
+
+  /** A waiting request must not be hidden from now on: it holds KV, waits for remote input, or the engine says so. */
+  pin(slot: number): void {
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    if (chunk.state[slot & CHUNK_MASK] !== WAITING) this.refuse('pin', slot, 'waiting')
+    this.waiting.remove(slot)
+    this.waiting.flush()
+    this.linkAlways(slot)
+  }
+
+  enterDownstream(slot: number): void {
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const state = chunk.state[i]
+    if (state !== PREFILL && state !== DECODE)
+      this.refuse('enterDownstream', slot, 'prefill or decode')
+    const c = chunk.classIndex[i]!
+    if (this.classes.path[c] !== LONG) {
+      throw new HorizonError(
+        'ERR_CORE_TRANSITION',
+        'a short-path request has no downstream stage',
+        {
+          expected: 'a request of a long-path class',
+          got: this.classes.names[c],
+        },
+      )
+    }
+    this.leaveShared(chunk, i)
+    chunk.state[i] = DOWNSTREAM
+    chunk.enteredDownstreamMs[i] = this.clock[0]!
+    this.signals.inDownstream[c] = this.signals.inDownstream[c]! + 1
+  }
+
+  /** Records the first response; true when it met its deadline. */
+  firstResponse(slot: number, nowMs: number): boolean {
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    if ((chunk.flags[i]! & ADMITTED) === 0) this.refuse('firstResponse', slot, 'admitted')
+    if ((chunk.flags[i]! & RESPONDED) !== 0) {
+      throw new HorizonError('ERR_CORE_TRANSITION', 'the request has had its first response', {
+        hint: 'Report it once per request',
+      })
+    }
+    if (!(nowMs >= chunk.arrivalMs[i]!) || nowMs === Number.POSITIVE_INFINITY) {
+      throw new HorizonError('ERR_CORE_TIME', 'impossible time of the first response', {
+        field: 'nowMs',
+        expected: `a finite number of ms, at least the arrival at ${chunk.arrivalMs[i]}`,
+        got: nowMs,
+      })
+    }
+    const c = chunk.classIndex[i]!
+    const { metrics } = this
+    const met = nowMs <= chunk.deadlineMs[i]!
+    chunk.flags[i] = chunk.flags[i]! | RESPONDED | (met ? MET : 0)
+    metrics.latency[c]!.record(nowMs - chunk.arrivalMs[i]!)
+    metrics.responded[c] = metrics.responded[c]! + 1
+    if (met) metrics.met[c] = metrics.met[c]! + 1
+    this.estimates.observe(
+      c,
+      nowMs - chunk.admittedMs[i]! - chunk.waitAtAdmitMs[i]!,
+      chunk.sharedWorkMs[i]! + chunk.downstreamWorkMs[i]!,
+    )
+    return met
+  }
+
+  /** Ends a request: `finished` normally, or cancelled. */
+  end(slot: number, finished: boolean): void {
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const state = chunk.state[i]!
+    const c = chunk.classIndex[i]!
+    const { metrics, signals } = this
+    if (finished && (chunk.flags[i]! & RESPONDED) === 0) {
+      this.refuse(
+        'finish',
+        slot,
+        'past its first response; use cancel for a request that ends without one',
+      )
+    }
+    if (state === WAITING) {
+      this.waiting.remove(slot)
+      this.waiting.flush()
+    } else if (state === PREEMPTED) {
+      this.unlinkAlways(slot)
+      this.waiting.epoch += 1
+    } else if (state === DOWNSTREAM) signals.inDownstream[c] = signals.inDownstream[c]! - 1
+    else this.leaveShared(chunk, i)
+    if ((chunk.flags[i]! & ADMITTED) !== 0 && this.classes.path[c] === LONG) {
+      this.estimates.leave(chunk.downstreamBusyMs[i]!)
+    }
+    if (finished) {
+      metrics.completed[c] = metrics.completed[c]! + 1
+      if ((chunk.flags[i]! & MET) !== 0) metrics.metCompleted[c] = metrics.metCompleted[c]! + 1
+    } else {
+      metrics.cancelled[c] = metrics.cancelled[c]! + 1
+    }
+    this.table.release(slot)
+  }
+
+  private leaveShared(chunk: Chunk, i: number): void {
+    const { signals } = this
+    const c = chunk.classIndex[i]!
+    if (chunk.state[i] === PREFILL) this.leavePrefill(chunk, i)
+    signals.inShared[c] = signals.inShared[c]! - 1
+    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0)
+      signals.ordinaryInShared[c] = signals.ordinaryInShared[c]! - 1
+  }
+
+  private leavePrefill(chunk: Chunk, i: number): void {
+    const { signals } = this
+    const c = chunk.classIndex[i]!
+    signals.inPrefill[c] = signals.inPrefill[c]! - 1
+    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0)
+      signals.ordinaryInPrefill[c] = signals.ordinaryInPrefill[c]! - 1
+  }
+
+  private linkAlways(slot: number): void {
+    const { chunks } = this.table
+    const head = this.alwaysHead[0]!
+    const chunk = chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    chunk.state[i] = PREEMPTED
+    chunk.prev[i] = -1
+    chunk.next[i] = head
+    if (head !== -1) chunks[head >> CHUNK_BITS]!.prev[head & CHUNK_MASK] = slot
+    this.alwaysHead[0] = slot
+    this.signals.alwaysVisible += 1
+  }
+
+  /** The caller flushes or restarts a view that may stand on the request, unless the view has just given it. */
+  private unlinkAlways(slot: number): void {
+    const { chunks } = this.table
+    const chunk = chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const next = chunk.next[i]!
+    const prev = chunk.prev[i]!
+    if (prev === -1) this.alwaysHead[0] = next
+    else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
+    if (next !== -1) chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
+    this.signals.alwaysVisible -= 1
+  }
+
+  private refuse(verb: string, slot: number, expected: string): never {
+    const state = this.table.chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
+    throw new HorizonError('ERR_CORE_TRANSITION', `cannot ${verb} this request`, {
+      expected,
+      got: STATE_NAMES[state],
+    })
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * @module
+ * A lazy merge of waiting lists. The heaps over lists are walked, not emptied: taking `n` requests opens at most `2n` heap nodes,
+ * however many lists or requests there are. Valid for one shape of the heaps (`WaitingSet.epoch`).
+ */
+import { copyInto, type ListHeap } from './list-heap.js'
+import type { Order } from './ports.js'
+import { CHUNK_BITS, CHUNK_MASK, type RequestTable } from './request-table.js'
+import type { WaitingSet } from './waiting-set.js'
+
+/** How an entry goes on once it is taken. `HEAD_…` entries stand for a heap node and open its children. */
+const HEAD_LIVE = 0
+const HEAD_PROTECTED = 1
+const HEAD_ORDINARY = 2
+const HEAD_LOST = 3
+/** The next request of a list that is being read: to its end, up to its first ordinary one, up to its first live one. */
+const TO_END = 4
+const TO_ORDINARY = 5
+const TO_LIVE = 6
+/** A request on its own. */
+const SINGLE = 7
+
+export class Merge {
+  private readonly table: RequestTable
+  private readonly waiting: WaitingSet
+  private readonly kind: Order['kind']
+  private key = new Float64Array(64)
+  private tie = new Float64Array(64)
+  private slot = new Int32Array(64)
+  private list = new Int32Array(64)
+  private mode = new Uint8Array(64)
+  private size = 0
+
+  constructor(table: RequestTable, waiting: WaitingSet, kind: Order['kind']) {
+    this.table = table
+    this.waiting = waiting
+    this.kind = kind
+  }
+
+  clear(): void {
+    this.size = 0
+  }
+
+  /** Opens a class's lists: all that is not lost. @hot */
+  openLive(classIndex: number): void {
+    this.openRoot(this.waiting.liveHeap[classIndex]!, HEAD_LIVE)
+  }
+
+  /** Opens a class's lists: the protected segments. @hot */
+  openProtected(classIndex: number): void {
+    this.openRoot(this.waiting.protectedHeap[classIndex]!, HEAD_PROTECTED)
+  }
+
+  /** Opens a class's lists: the ordinary segments; a merge by deadline only, for a class with `trackOrdinary`. @hot */
+  openOrdinary(classIndex: number): void {
+    this.openRoot(this.waiting.ordinaryHeap[classIndex]!, HEAD_ORDINARY)
+  }
+
+  /** Opens a class's lists: the lost segments; a merge by deadline only. @hot */
+  openLost(classIndex: number): void {
+    this.openRoot(this.waiting.lostHeap[classIndex]!, HEAD_LOST)
+  }
+
+  /** Adds one request. @hot */
+  add(slot: number): void {
+    const list = this.table.chunks[slot >> CHUNK_BITS]!.list[slot & CHUNK_MASK]!
+    this.push(slot, list, SINGLE)
+  }
+
+  /** Takes the first request in order, or -1. @hot */
+  take(): number {
+    if (this.size === 0) return -1
+    const slot = this.slot[0]!
+    const list = this.list[0]!
+    const mode = this.mode[0]!
+    this.pop()
+    const { visits } = this.waiting
+    visits[0] = visits[0]! + 1
+    if (mode === SINGLE) return slot
+    if (mode < TO_END) this.openChildren(list, mode)
+    this.follow(slot, list, mode)
+    return slot
+  }
+
+  private follow(slot: number, list: number, mode: number): void {
+    const { lists } = this.waiting
+    const next = this.table.chunks[slot >> CHUNK_BITS]!.next[slot & CHUNK_MASK]!
+    if (next === -1) return
+    if (mode === HEAD_PROTECTED || mode === TO_ORDINARY) {
+      if (next !== lists.firstOrdinary[list]) this.push(next, list, TO_ORDINARY)
+    } else if (mode === HEAD_LOST || mode === TO_LIVE) {
+      if (next !== lists.firstLive[list]) this.push(next, list, TO_LIVE)
+    } else {
+      this.push(next, list, TO_END)
+    }
+  }
+
+  private openRoot(heap: ListHeap, mode: number): void {
+    if (heap.size > 0) this.openNode(heap, 0, mode)
+  }
+
+  private openChildren(list: number, mode: number): void {
+    const c = this.waiting.lists.classIndex[list]!
+    let heap = this.waiting.liveHeap[c]!
+    if (mode === HEAD_PROTECTED) heap = this.waiting.protectedHeap[c]!
+    else if (mode === HEAD_ORDINARY) heap = this.waiting.ordinaryHeap[c]!
+    else if (mode === HEAD_LOST) heap = this.waiting.lostHeap[c]!
+    const child = heap.space.pos[list]! * 2 + 1
+    if (child < heap.size) this.openNode(heap, child, mode)
+    if (child + 1 < heap.size) this.openNode(heap, child + 1, mode)
+  }
+
+  private openNode(heap: ListHeap, at: number, mode: number): void {
+    const list = heap.items[at]!
+    const { lists } = this.waiting
+    const live = lists.firstLive[list]!
+    const ordinary = lists.firstOrdinary[list]!
+    let slot = live
+    if (mode === HEAD_ORDINARY) slot = ordinary
+    else if (mode === HEAD_LOST) slot = lists.head[list] === live ? -1 : lists.head[list]!
+    else if (mode === HEAD_PROTECTED && live === ordinary) slot = -1
+    // Cursors move at once when a request is admitted, heaps later. Such a node stands for nothing, its children still count.
+    if (slot === -1) this.openChildren(list, mode)
+    else this.push(slot, list, mode)
+  }
+
+  private push(slot: number, list: number, mode: number): void {
+    if (this.size === this.slot.length) this.grow()
+    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const seq = chunk.seq[i]!
+    let key = seq
+    if (this.kind === 'deadline') key = chunk.deadlineMs[i]!
+    else if (this.kind === 'key') key = this.waiting.lists.orderKey[list]!
+    const { key: keys, tie, slot: slots, list: lists, mode: modes } = this
+    let at = this.size++
+    while (at > 0) {
+      const up = (at - 1) >> 1
+      if (keys[up]! < key || (keys[up] === key && tie[up]! <= seq)) break
+      keys[at] = keys[up]!
+      tie[at] = tie[up]!
+      slots[at] = slots[up]!
+      lists[at] = lists[up]!
+      modes[at] = modes[up]!
+      at = up
+    }
+    keys[at] = key
+    tie[at] = seq
+    slots[at] = slot
+    lists[at] = list
+    modes[at] = mode
+  }
+
+  private pop(): void {
+    const { key: keys, tie, slot: slots, list: lists, mode: modes } = this
+    const last = --this.size
+    if (last === 0) return
+    const key = keys[last]!
+    const seq = tie[last]!
+    let at = 0
+    for (;;) {
+      let down = at * 2 + 1
+      if (down >= last) break
+      const right = down + 1
+      if (
+        right < last &&
+        (keys[right]! < keys[down]! || (keys[right] === keys[down] && tie[right]! < tie[down]!))
+      ) {
+        down = right
+      }
+      if (key < keys[down]! || (key === keys[down] && seq <= tie[down]!)) break
+      keys[at] = keys[down]!
+      tie[at] = tie[down]!
+      slots[at] = slots[down]!
+      lists[at] = lists[down]!
+      modes[at] = modes[down]!
+      at = down
+    }
+    keys[at] = key
+    tie[at] = seq
+    slots[at] = slots[last]!
+    lists[at] = lists[last]!
+    modes[at] = modes[last]!
+  }
+
+  private grow(): void {
+    const size = this.slot.length * 2
+    this.key = copyInto(new Float64Array(size), this.key)
+    this.tie = copyInto(new Float64Array(size), this.tie)
+    this.slot = copyInto(new Int32Array(size), this.slot)
+    this.list = copyInto(new Int32Array(size), this.list)
+    this.mode = copyInto(new Uint8Array(size), this.mode)
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * @module
+ * Classes of requests: modalities, SLO and path (paper, section 4.2). A class is an index inside the core; its name lives here.
+ */
+import { HorizonError } from './errors.js'
+
+/** `short`: the first response leaves after the shared stage. `long`: it needs a downstream stage. */
+export type Path = 'short' | 'long'
+
+export const SHORT = 0
+export const LONG = 1
+
+/** One class as the core takes it: complete and checked. */
+export interface ClassSpec<Name extends string = string> {
+  readonly name: Name
+  readonly path: Path
+  /** Δ: first-response SLO, ms after arrival. */
+  readonly sloMs: number
+  /** Lower goes first under strict priority. The paper's field: 0 text, 10 audio, 20 image output. */
+  readonly priority: number
+}
+
+/** Classes as columns; the index of a class is its place in the list given. */
+export interface ClassTable<Name extends string = string> {
+  readonly count: number
+  readonly names: readonly Name[]
+  /** `SHORT` or `LONG` per class. */
+  readonly path: Uint8Array
+  readonly sloMs: Float64Array
+  readonly priority: Float64Array
+  /** Index of a class, or -1. */
+  indexOf(name: string): number
+}
+
+/** At most this many classes: verdicts are kept per class, and a step visits each. */
+export const MAX_CLASSES = 64
+
+/** Builds the table. Throws `ERR_CORE_CLASSES` for none, too many, doubled or impossible ones. */
+export function createClassTable<Name extends string>(
+  specs: readonly ClassSpec<Name>[],
+): ClassTable<Name> {
+  if (specs.length === 0 || specs.length > MAX_CLASSES) {
+    throw new HorizonError('ERR_CORE_CLASSES', 'wrong number of classes', {
+      field: 'classes',
+      expected: `1 to ${MAX_CLASSES}`,
+      got: specs.length,
+    })
+  }
+  const index = new Map<string, number>()
+  const path = new Uint8Array(specs.length)
+  const sloMs = new Float64Array(specs.length)
+  const priority = new Float64Array(specs.length)
+  for (const [i, spec] of specs.entries()) {
+    const field = `classes.${spec.name}`
+    if (index.has(spec.name)) {
+      throw new HorizonError('ERR_CORE_CLASSES', 'the name is taken', { field })
+    }
+    if (!(spec.sloMs > 0 && Number.isFinite(spec.sloMs))) {
+      throw new HorizonError('ERR_CORE_CLASSES', 'impossible SLO', {
+        field: `${field}.sloMs`,
+        expected: 'a finite number of ms above 0',
+        got: spec.sloMs,
+      })
+    }
+    if (!Number.isFinite(spec.priority)) {
+      throw new HorizonError('ERR_CORE_CLASSES', 'impossible priority', {
+        field: `${field}.priority`,
+        expected: 'a finite number',
+        got: spec.priority,
+      })
+    }
+    index.set(spec.name, i)
+    path[i] = spec.path === 'long' ? LONG : SHORT
+    sloMs[i] = spec.sloMs
+    priority[i] = spec.priority
+  }
+  return {
+    count: specs.length,
+    names: specs.map((spec) => spec.name),
+    path,
+    sloMs,
+    priority,
+    indexOf: (name) => index.get(name) ?? -1,
+  }
+}

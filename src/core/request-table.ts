@@ -1,0 +1,217 @@
+/**
+ * @module
+ * Live requests as rows of typed arrays, in chunks: a table grows by one chunk at a time and never copies what it holds.
+ * A handle is `generation << slotBits | slot`, one small integer, so that a stale one is an error and not somebody else's request.
+ */
+import { HorizonError } from './errors.js'
+
+export const CHUNK_BITS = 14
+export const CHUNK_SLOTS = 1 << CHUNK_BITS
+export const CHUNK_MASK = CHUNK_SLOTS - 1
+
+/** Where a request is. The order matters: everything up to `PREEMPTED` still waits for a shared-stage slot. */
+export const FREE = 0
+/** Arrived, never admitted: the only state that may be hidden. */
+export const WAITING = 1
+/** Was admitted and lost its slot, or must never be hidden: waits, always visible. */
+export const PREEMPTED = 2
+/** Holds a shared-stage slot, prompt not done. */
+export const PREFILL = 3
+/** Holds a shared-stage slot, prompt done. */
+export const DECODE = 4
+/** Left the shared stage, its downstream stage queued or running. */
+export const DOWNSTREAM = 5
+
+/** Urgency of a waiting request, as three contiguous segments of its list. */
+export const ORDINARY = 0
+export const PROTECTED = 1
+export const LOST = 2
+
+/** Bits of `flags`. */
+export const ADMITTED_ORDINARY = 1
+export const RESPONDED = 2
+export const EVER_PROTECTED = 4
+export const EVER_LOST = 8
+/** Was admitted before: counts as in flight until it ends. */
+export const ADMITTED = 16
+/** Its first response came by its deadline. */
+export const MET = 32
+
+/** Slots stay unused this long after they are freed while fresh ones remain: it makes a stale handle's slot reappear late. */
+const MIN_FREE = 1024
+
+/** One chunk: `CHUNK_SLOTS` rows. Times are ms on the scheduler's clock. */
+export interface Chunk {
+  readonly arrivalMs: Float64Array
+  readonly deadlineMs: Float64Array
+  /** Arrival sequence: the tie breaker everywhere. */
+  readonly seq: Float64Array
+  readonly admittedMs: Float64Array
+  readonly enteredDownstreamMs: Float64Array
+  /** Estimated solo time in the shared stage up to the first response, ms. */
+  readonly sharedWorkMs: Float64Array
+  /** Estimated solo time downstream up to the first response, ms. */
+  readonly downstreamWorkMs: Float64Array
+  /** Estimated solo time for which it occupies its downstream stage, ms. */
+  readonly downstreamBusyMs: Float64Array
+  /** Expected downstream wait when it was admitted, ms. */
+  readonly waitAtAdmitMs: Float64Array
+  readonly next: Int32Array
+  readonly prev: Int32Array
+  readonly list: Int32Array
+  readonly promptTokens: Int32Array
+  readonly prefillDone: Int32Array
+  readonly decodeDone: Int32Array
+  /** Step that last yielded it from a view. */
+  readonly yieldedAt: Int32Array
+  /** Step that last chose it within a limit. */
+  readonly chosenAt: Int32Array
+  readonly generation: Uint16Array
+  readonly classIndex: Uint8Array
+  readonly state: Uint8Array
+  readonly status: Uint8Array
+  readonly flags: Uint8Array
+}
+
+export interface TableOptions {
+  /** Rows made at once, at construction. */
+  readonly initialRequests: number
+  /** The table never holds more; also sets how many bits of a handle name the slot. */
+  readonly maxRequests: number
+}
+
+export class RequestTable {
+  readonly chunks: Chunk[] = []
+  readonly slotBits: number
+  readonly slotMask: number
+  readonly maxRequests: number
+  live = 0
+  private readonly maxGeneration: number
+  private freeHead = -1
+  private freeTail = -1
+  private numFree = 0
+  private numUsed = 0
+
+  constructor(options: TableOptions) {
+    const { maxRequests, initialRequests } = options
+    if (!(Number.isInteger(maxRequests) && maxRequests >= 1 && maxRequests <= 1 << 24)) {
+      throw new HorizonError('ERR_CORE_CAPACITY', 'impossible capacity', {
+        field: 'capacity.maxRequests',
+        expected: 'an integer from 1 to 16777216',
+        got: maxRequests,
+      })
+    }
+    if (
+      !(Number.isInteger(initialRequests) && initialRequests >= 0 && initialRequests <= maxRequests)
+    ) {
+      throw new HorizonError('ERR_CORE_CAPACITY', 'impossible capacity', {
+        field: 'capacity.initialRequests',
+        expected: `an integer from 0 to maxRequests (${maxRequests})`,
+        got: initialRequests,
+      })
+    }
+    this.maxRequests = maxRequests
+    this.slotBits = Math.max(1, Math.ceil(Math.log2(maxRequests)))
+    this.slotMask = (1 << this.slotBits) - 1
+    this.maxGeneration = Math.min(0xffff, (1 << (31 - this.slotBits)) - 1)
+    while (this.chunks.length * CHUNK_SLOTS < Math.max(1, initialRequests))
+      this.chunks.push(createChunk())
+  }
+
+  /** A fresh slot with its generation stepped, or -1 when the table is full. @hot */
+  allocate(): number {
+    let slot: number
+    if (this.numUsed < this.maxRequests && this.numFree < MIN_FREE) {
+      slot = this.numUsed++
+      if (slot >> CHUNK_BITS === this.chunks.length) this.chunks.push(createChunk())
+    } else if (this.freeHead !== -1) {
+      slot = this.freeHead
+      const chunk = this.chunks[slot >> CHUNK_BITS]!
+      this.freeHead = chunk.next[slot & CHUNK_MASK]!
+      if (this.freeHead === -1) this.freeTail = -1
+      this.numFree -= 1
+    } else {
+      return -1
+    }
+    const chunk = this.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const generation = chunk.generation[i]!
+    chunk.generation[i] = generation === this.maxGeneration ? 1 : generation + 1
+    chunk.flags[i] = 0
+    chunk.status[i] = ORDINARY
+    chunk.prefillDone[i] = 0
+    chunk.decodeDone[i] = 0
+    chunk.yieldedAt[i] = -1
+    chunk.chosenAt[i] = -1
+    this.live += 1
+    return slot
+  }
+
+  /** Gives a slot back, oldest reused first. @hot */
+  release(slot: number): void {
+    const chunk = this.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    chunk.state[i] = FREE
+    chunk.next[i] = -1
+    if (this.freeTail === -1) this.freeHead = slot
+    else this.chunks[this.freeTail >> CHUNK_BITS]!.next[this.freeTail & CHUNK_MASK] = slot
+    this.freeTail = slot
+    this.numFree += 1
+    this.live -= 1
+  }
+
+  /** The handle of a live slot. @hot */
+  handleOf(slot: number): number {
+    const generation = this.chunks[slot >> CHUNK_BITS]!.generation[slot & CHUNK_MASK]!
+    return (generation << this.slotBits) | slot
+  }
+
+  /** The slot of a handle, or -1 when it is none of ours or its request has ended. @hot */
+  slotOf(handle: number): number {
+    const slot = handle & this.slotMask
+    if (slot >= this.numUsed || handle <= 0) return -1
+    const chunk = this.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    if (chunk.state[i] === FREE || chunk.generation[i] !== handle >>> this.slotBits) return -1
+    return (handle | 0) === handle ? slot : -1
+  }
+
+  /** Calls back for every live slot, in slot order. Not for the hot path. */
+  forEachLive(visit: (slot: number, chunk: Chunk, i: number) => void): void {
+    for (let slot = 0; slot < this.numUsed; slot++) {
+      const chunk = this.chunks[slot >> CHUNK_BITS]!
+      const i = slot & CHUNK_MASK
+      if (chunk.state[i] !== FREE) visit(slot, chunk, i)
+    }
+  }
+}
+
+function createChunk(): Chunk {
+  const f64 = (): Float64Array => new Float64Array(CHUNK_SLOTS)
+  const i32 = (): Int32Array => new Int32Array(CHUNK_SLOTS)
+  const u8 = (): Uint8Array => new Uint8Array(CHUNK_SLOTS)
+  return {
+    arrivalMs: f64(),
+    deadlineMs: f64(),
+    seq: f64(),
+    admittedMs: f64(),
+    enteredDownstreamMs: f64(),
+    sharedWorkMs: f64(),
+    downstreamWorkMs: f64(),
+    downstreamBusyMs: f64(),
+    waitAtAdmitMs: f64(),
+    next: i32(),
+    prev: i32(),
+    list: i32(),
+    promptTokens: i32(),
+    prefillDone: i32(),
+    decodeDone: i32(),
+    yieldedAt: i32(),
+    chosenAt: i32(),
+    generation: new Uint16Array(CHUNK_SLOTS),
+    classIndex: u8(),
+    state: u8(),
+    status: u8(),
+    flags: u8(),
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * @module
+ * Whole policies: the paper's system as printed, ours, and what they are compared with. A policy is a record of parts; build your own
+ * the same way.
+ */
+import { HorizonError } from '../core/errors.js'
+import type { CapController, Order, Policy, UrgencyRule, ViewFilter } from '../core/ports.js'
+import { type LongPathCapOptions, longPathCap } from './long-path-cap.js'
+import { noCap } from './no-cap.js'
+import { edf, fcfs, strictPriority } from './orders.js'
+import { type PathRotationOptions, pathRotation } from './path-rotation.js'
+import { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
+import { type SmThrottleOptions, smThrottle } from './sm-throttle.js'
+import { defaultTriage, type TriageOptions, triage } from './triage.js'
+
+/** Parts of a HorizonServe policy. `false` leaves a part out: that is how ablations are written. */
+export interface HorizonPolicyOptions {
+  readonly name?: string
+  readonly order?: Order
+  readonly uGuard?: number
+  readonly rotation?: PathRotationOptions | false
+  readonly longPathCap?: LongPathCapOptions | false
+  readonly triage?: TriageOptions | false
+  readonly throttle?: SmThrottleOptions | false
+  /** Another cap controller instead of the throttle. */
+  readonly cap?: () => CapController
+  readonly workConserving?: boolean
+  /** Whether the estimate includes the expected downstream wait. @default true with triage, false without */
+  readonly downstreamWait?: boolean
+}
+
+/** Composes rotation, guard, long-path cap, triage and throttle. Options that are wrong throw here, not in the first step. */
+export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
+  const { rotation = {}, longPathCap: limit = {}, throttle = {}, triage: lost = {} } = options
+  const uGuard = options.uGuard ?? DEFAULT_U_GUARD
+  const urgency: UrgencyRule = {
+    uGuard,
+    uLost: lost === false ? 0 : (lost.uLost ?? defaultTriage.uLost),
+    downstreamWait: options.downstreamWait ?? lost !== false,
+  }
+  const filters = (): ViewFilter[] => [
+    ...(rotation === false ? [] : [pathRotation(rotation)]),
+    ...(uGuard > 0 ? [slackGuard()] : []),
+    ...(limit === false ? [] : [longPathCap(limit)]),
+    ...(lost === false ? [] : [triage(lost)]),
+  ]
+  const cap =
+    options.cap ?? ((): CapController => (throttle === false ? noCap() : smThrottle(throttle)))
+  checkUrgency(urgency)
+  filters()
+  cap()
+  return {
+    name: options.name ?? 'horizonserve',
+    urgency,
+    filters,
+    order: options.order ?? fcfs,
+    cap,
+    workConserving: options.workConserving ?? true,
+  }
+}
+
+function checkUrgency({ uGuard, uLost }: UrgencyRule): void {
+  if (!(uGuard >= 0 && Number.isFinite(uGuard))) {
+    throw new HorizonError('ERR_POLICIES_URGENCY', 'impossible guard', {
+      field: 'uGuard',
+      expected: 'a finite number, at least 0 (0 switches the guard off)',
+      got: uGuard,
+    })
+  }
+  if (!(uLost >= 0 && (uGuard === 0 || uLost <= uGuard) && Number.isFinite(uLost))) {
+    throw new HorizonError('ERR_POLICIES_URGENCY', 'a request is protected before it is lost', {
+      field: 'triage.uLost',
+      expected: `a number above 0 and at most uGuard (${uGuard})`,
+      got: uLost,
+    })
+  }
+}
+
+/** The paper as printed: N renewed in each step, the cap counts prefills, nothing passes, nothing is lost, pressure smoothed per step. */
+export function literalPolicy(options: HorizonPolicyOptions = {}): Policy {
+  return horizonPolicy({
+    name: 'horizonserve-literal',
+    ...options,
+    rotation: options.rotation === false ? false : { update: 'step', ...options.rotation },
+    longPathCap:
+      options.longPathCap === false ? false : { counts: 'prefill', ...options.longPathCap },
+    throttle: options.throttle === false ? false : { smoothing: 'per-step', ...options.throttle },
+    triage: options.triage ?? false,
+    workConserving: options.workConserving ?? false,
+  })
+}
+
+const NO_URGENCY: UrgencyRule = Object.freeze({ uGuard: 0, uLost: 0, downstreamWait: false })
+
+function baseline(name: string, order: Order): Policy {
+  return { name, urgency: NO_URGENCY, filters: () => [], order, cap: noCap, workConserving: false }
+}
+
+/** The base scheduler alone: first come first served, nothing hidden, no cap. */
+export function vanillaPolicy(): Policy {
+  return baseline('vanilla', fcfs)
+}
+
+/** Deadline order, nothing hidden, no cap: the paper's EDF. */
+export function edfPolicy(): Policy {
+  return baseline('edf', edf)
+}
+
+/** Class priority, nothing hidden, no cap. */
+export function strictPriorityPolicy(): Policy {
+  return baseline('strict-priority', strictPriority)
+}
+
+/**
+ * Deadline order over those that can still make it; lost ones last, with their share floor. The long-path cap and the throttle stay,
+ * there is no rotation.
+ */
+export function feasibleEdfPolicy(
+  options: Omit<HorizonPolicyOptions, 'order' | 'rotation'> = {},
+): Policy {
+  return horizonPolicy({
+    name: 'feasible-edf',
+    uGuard: 0,
+    longPathCap: {},
+    ...options,
+    order: edf,
+    rotation: false,
+  })
+}
