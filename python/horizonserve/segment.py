@@ -182,6 +182,30 @@ class Segment:
             return self.u32[_CONTROLLER_U32 + 3]
         return wire.MODE_NONE
 
+    def controller_pid(self):
+        return self.u32[_CONTROLLER_U32 + 2]
+
+    def is_answered(self):
+        """Whether the controller has answered the last question, in time or not."""
+        return self.u32[_ANSWERED] == self.u32[_BELL]
+
+    def read_classes(self, epoch):
+        """The text of the class descriptions of an epoch. Raises `WireError`."""
+        head = self._map[wire.CLASSES_OFFSET : wire.CLASSES_OFFSET + wire.CLASSES_HEAD]
+        crc, of_epoch, length = wire.CLASSES_STRUCT.unpack_from(head)
+        if of_epoch != epoch:
+            raise WireError(f"the class descriptions are of epoch {of_epoch}, expected {epoch}")
+        if length > wire.CLASSES_BYTES - wire.CLASSES_HEAD:
+            raise WireError(f"the class descriptions claim {length} bytes")
+        at = wire.CLASSES_OFFSET + wire.CLASSES_HEAD
+        text = self._map[at : at + length]
+        if wire.zlib.crc32(text, wire.zlib.crc32(head[4:])) != crc:
+            raise WireError("the checksum of the class descriptions is wrong")
+        try:
+            return text.decode()
+        except UnicodeDecodeError:
+            raise WireError("the class descriptions are not UTF-8") from None
+
     def session(self):
         """Changes when another controller attaches or asks to be told again."""
         return self.u32[_CONTROLLER_U32 + 6] + self.u32[_CONTROLLER_U32 + 5]
@@ -228,6 +252,14 @@ class Segment:
         u32[line + 6] = waiting
         u32[line + 7] = tokens
         u32[line + 8] = step & 0xFFFFFFFF
+
+    def report_activity(self, running, waiting, tokens, step):
+        """One step of a stage after the shared one."""
+        self.set_activity(running, waiting, tokens, step)
+        now_ns = monotonic_ns()
+        if self.controller_mode(now_ns):
+            level = self.u32[self._line + 9]
+            self.post(wire.ACTIVITY, 0, now_ns, 0, 0, step & 0xFFFFFFFF, tokens, running, waiting, level + 1 & 0xFFFFFFFF)
 
     def set_applied_level(self, level):
         self.u32[self._line + 9] = level & 0xFFFFFFFF

@@ -17,10 +17,10 @@ WIRE_VERSION = 1
 MAX_STAGES = 8
 MAX_CLASSES = 16
 HEADER_BYTES = 4096
-BANK_BYTES = 2048
+BANK_BYTES = 1024
 NUM_BANKS = 2
 BANK_SCALARS = 128
-CLASS_ROW_BYTES = 96
+CLASS_ROW_BYTES = 48
 EVENT_BYTES = 64
 STAGE_BYTES = 64
 CONTROLLER_OFFSET = 128
@@ -29,7 +29,10 @@ STAGE_OFFSET = 512
 ANSWER_OFFSET = 8192
 ANSWER_HEAD = 32
 ANSWER_SLOTS = 2000
-RINGS_OFFSET = 16384
+CLASSES_OFFSET = 16384
+CLASSES_HEAD = 16
+CLASSES_BYTES = 32768
+RINGS_OFFSET = 49152
 MAX_KIND = 10
 HEARTBEAT_MS = 100
 STALE_MS = 250
@@ -65,12 +68,10 @@ STAGE = _table(
 BANK = _table(
     "crc:u32@0 seq:u32@4 publishedNs:i64@8 numClasses:u32@16 epoch:u32@20 tableEpoch:u32@24 classEpoch:u32@28 flags:u32@32"
     " n:u32@36 nMin:u32@40 nMax:u32@44 m:u32@48 longCap:u32@52 level:i32@56 levelSms:u32@60 headroomSms:u32@64"
-    " lostFloorEvery:u32@68 longDownstream:u32@72 pressureRaw:f64@80 pressure:f64@88 shareFloor:f64@96"
+    " longDownstream:u32@68 pressureRaw:f64@80 pressure:f64@88 shareFloor:f64@96"
 )
-CLASS_ROW = _table(
-    "sloMs:f64@0 slowdown:f64@8 waitMs:f64@16 uGuard:f64@24 uLost:f64@32 fixedMs:f64@40 perTokenMs:f64@48"
-    " perAudioSecondMs:f64@56 perImageMs:f64@64 perVideoMs:f64@72 path:u32@80 priority:i32@84 inputs:u32@88 outputs:u32@92"
-)
+CLASS_ROW = _table("sloMs:f64@0 slowdown:f64@8 waitMs:f64@16 uGuard:f64@24 uLost:f64@32 path:u32@40 priority:i32@44")
+CLASSES = _table("crc:u32@0 classEpoch:u32@4 length:u32@8")
 EVENT = _table(
     "seq:u32@0 kind:u8@4 stage:u8@5 classIndex:u16@6 timeNs:i64@8 idHigh:u64@16 idLow:u64@24 a:u32@32 b:u32@36 c:u32@40"
     " d:u32@44 e:u32@48 f:u32@52 crc:u32@60"
@@ -83,7 +84,7 @@ LAYOUT_TEXT = ";".join(
         "sizes=" + ",".join(map(str, [HEADER_BYTES, BANK_BYTES, BANK_SCALARS, CLASS_ROW_BYTES, EVENT_BYTES, STAGE_BYTES])),
         "places="
         + ",".join(
-            map(str, [CONTROLLER_OFFSET, BOUNDARY_OFFSET, STAGE_OFFSET, ANSWER_OFFSET, ANSWER_HEAD, ANSWER_SLOTS, RINGS_OFFSET])
+            map(str, [CONTROLLER_OFFSET, BOUNDARY_OFFSET, STAGE_OFFSET, ANSWER_OFFSET, ANSWER_HEAD, ANSWER_SLOTS, CLASSES_OFFSET, CLASSES_HEAD, CLASSES_BYTES, RINGS_OFFSET])
         ),
         "limits=" + ",".join(map(str, [MAX_STAGES, MAX_CLASSES, MAX_KIND])),
     ]
@@ -96,6 +97,7 @@ LAYOUT_TEXT = ";".join(
             ("stage", STAGE),
             ("bank", BANK),
             ("class", CLASS_ROW),
+            ("classes", CLASSES),
             ("event", EVENT),
             ("answer", ANSWER),
         )
@@ -120,6 +122,7 @@ def _offset(fields, name):
 
 
 _HEADER, _BANK, _CLASS, _EVENT, _ANSWER = (_struct(f) for f in (HEADER, BANK, CLASS_ROW, EVENT[:-1] + [("reserved", "u32", 56)], ANSWER))
+CLASSES_STRUCT = _struct(CLASSES)
 _BOUNDARY = _struct([(n, t, at - 8) for n, t, at in BOUNDARY[1:6]])
 _CRC = struct.Struct("<I")
 _NS_STALE = STALE_MS * 1_000_000
@@ -144,16 +147,6 @@ class ClassRow:
         lose = self.uLost * estimate if self.uLost > 0 else -_INF
         protect = self.uGuard * estimate if self.uGuard > 0 else -_INF
         return (lose if protect < lose else protect), lose
-
-    def work_ms(self, tokens, audio_ms, images, videos):
-        """Estimated solo time to the first response, ms."""
-        return (
-            self.fixedMs
-            + tokens * self.perTokenMs
-            + audio_ms / 1000 * self.perAudioSecondMs
-            + images * self.perImageMs
-            + videos * self.perVideoMs
-        )
 
 
 class ControlState:
@@ -217,7 +210,7 @@ def _check_state(s):
     for c, row in enumerate(s.classes):
         if not 0 < row.sloMs < 1e12:
             raise WireError(f"classes.{c}.sloMs: impossible value {row.sloMs}")
-        for name in _ROW_NAMES[1:10]:
+        for name in _ROW_NAMES[1:5]:
             if not 0 <= getattr(row, name) < 1e12:
                 raise WireError(f"classes.{c}.{name}: impossible value {getattr(row, name)}")
         if row.path > 1:

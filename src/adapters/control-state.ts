@@ -28,19 +28,9 @@ export interface ClassRow {
   readonly uGuard: number
   /** 0 switches loss off. */
   readonly uLost: number
-  /** Estimated solo time to the first response: `fixed + tokens·perToken + …`, ms. */
-  readonly fixedMs: number
-  readonly perTokenMs: number
-  readonly perAudioSecondMs: number
-  readonly perImageMs: number
-  readonly perVideoMs: number
   /** 0 short, 1 long. */
   readonly path: number
-  /** Requests without a modality marker belong to the class with their priority. */
   readonly priority: number
-  /** Masks of `MODALITY`. A request belongs to the first class whose masks hold its own. */
-  readonly inputs: number
-  readonly outputs: number
 }
 
 /** Everything that an engine needs to decide a step alone. */
@@ -62,13 +52,11 @@ export interface ControlState {
   readonly level: number
   readonly levelSms: number
   readonly headroomSms: number
-  /** A lost long-path request is shown at every so many admissions of others; 0 for no floor. */
-  readonly lostFloorEvery: number
   /** Long-path requests that stages after the shared one hold. */
   readonly longDownstream: number
   readonly pressureRaw: number
   readonly pressure: number
-  /** Share of admissions promised to lost requests, in [0, 1]. */
+  /** Fraction of steps whose first place goes to the lost request with the earliest deadline, in [0, 1]. */
   readonly shareFloor: number
   readonly classes: readonly ClassRow[]
 }
@@ -162,7 +150,7 @@ function checkState(state: ControlState): void {
 function checkRow(row: ClassRow, index: number): void {
   const at = (name: string): string => `classes.${index}.${name}`
   if (!(row.sloMs > 0 && row.sloMs < 1e12)) throw badField(at('sloMs'), 'ms above 0', row.sloMs)
-  for (const name of ROW_NAMES.slice(1, 10)) {
+  for (const name of ROW_NAMES.slice(1, 5)) {
     const value = row[name]
     if (!(value >= 0 && value < 1e12)) throw badField(at(name), 'a finite number from 0', value)
   }

@@ -10,7 +10,8 @@
  *     512     one line per stage process: heartbeat, process, counts, ring cursor
  *     4096    two banks of published control state
  *     8192    the answer of a lockstep step
- *     16384   one ring of events per stage
+ *     16384   descriptions of the classes, as JSON: names, modalities, profiles
+ *     49152   one ring of events per stage
  *
  * All numbers are little-endian. Times are nanoseconds of CLOCK_MONOTONIC, spans are milliseconds as doubles.
  */
@@ -27,13 +28,13 @@ export const WIRE_VERSION = 1
 export const MAX_STAGES = 8
 export const MAX_WIRE_CLASSES = 16
 export const HEADER_BYTES = 4096
-export const BANK_BYTES = 2048
+export const BANK_BYTES = 1024
 export const NUM_BANKS = 2
 export const ANSWER_OFFSET = 8192
 export const ANSWER_BYTES = 8192
 /** Most slots one lockstep answer can name; an engine admits fewer in a step. */
 export const ANSWER_SLOTS = 2000
-export const RINGS_OFFSET = 16384
+export const RINGS_OFFSET = 49152
 export const EVENT_BYTES = 64
 export const CONTROLLER_OFFSET = 128
 export const BOUNDARY_OFFSET = 256
@@ -116,8 +117,7 @@ export const BANK: readonly Field[] = [
   ['level', 'i32', 56],
   ['levelSms', 'u32', 60],
   ['headroomSms', 'u32', 64],
-  ['lostFloorEvery', 'u32', 68],
-  ['longDownstream', 'u32', 72],
+  ['longDownstream', 'u32', 68],
   ['pressureRaw', 'f64', 80],
   ['pressure', 'f64', 88],
   ['shareFloor', 'f64', 96],
@@ -131,17 +131,20 @@ export const CLASS_ROW: readonly Field[] = [
   ['waitMs', 'f64', 16],
   ['uGuard', 'f64', 24],
   ['uLost', 'f64', 32],
-  ['fixedMs', 'f64', 40],
-  ['perTokenMs', 'f64', 48],
-  ['perAudioSecondMs', 'f64', 56],
-  ['perImageMs', 'f64', 64],
-  ['perVideoMs', 'f64', 72],
-  ['path', 'u32', 80],
-  ['priority', 'i32', 84],
-  ['inputs', 'u32', 88],
-  ['outputs', 'u32', 92],
+  ['path', 'u32', 40],
+  ['priority', 'i32', 44],
 ]
-export const CLASS_ROW_BYTES = 96
+export const CLASS_ROW_BYTES = 48
+
+/** Head of the class descriptions: JSON text of `length` bytes follows at 16; `crc` covers head (from 4) and text. */
+export const CLASSES: readonly Field[] = [
+  ['crc', 'u32', 0],
+  ['classEpoch', 'u32', 4],
+  ['length', 'u32', 8],
+]
+export const CLASSES_OFFSET = 16384
+export const CLASSES_HEAD = 16
+export const CLASSES_BYTES = 32768
 
 export const EVENT: readonly Field[] = [
   ['seq', 'u32', 0],
@@ -208,9 +211,11 @@ export const FLAG = Object.freeze({
   observe: 128,
   /** A stage after the shared one has work, so the level of the co-running ladder is in force. */
   downstreamActive: 256,
+  /** Base order by deadline instead of arrival. */
+  byDeadline: 512,
 })
 
-/** Bits of the modality masks in `CLASS_ROW.inputs`, `CLASS_ROW.outputs` and in arrivals. */
+/** Bits of the modality masks in class descriptions. */
 export const MODALITY = Object.freeze({ text: 1, audio: 2, image: 4, video: 8 })
 
 const RECORDS: ReadonlyArray<readonly [string, readonly Field[]]> = [
@@ -220,6 +225,7 @@ const RECORDS: ReadonlyArray<readonly [string, readonly Field[]]> = [
   ['stage', STAGE],
   ['bank', BANK],
   ['class', CLASS_ROW],
+  ['classes', CLASSES],
   ['event', EVENT],
   ['answer', ANSWER],
 ]
@@ -228,7 +234,7 @@ const RECORDS: ReadonlyArray<readonly [string, readonly Field[]]> = [
 export const LAYOUT_TEXT: string = [
   `version=${WIRE_VERSION}`,
   `sizes=${[HEADER_BYTES, BANK_BYTES, BANK_SCALARS, CLASS_ROW_BYTES, EVENT_BYTES, STAGE_BYTES].join(',')}`,
-  `places=${[CONTROLLER_OFFSET, BOUNDARY_OFFSET, STAGE_OFFSET, ANSWER_OFFSET, ANSWER_HEAD, ANSWER_SLOTS, RINGS_OFFSET].join(',')}`,
+  `places=${[CONTROLLER_OFFSET, BOUNDARY_OFFSET, STAGE_OFFSET, ANSWER_OFFSET, ANSWER_HEAD, ANSWER_SLOTS, CLASSES_OFFSET, CLASSES_HEAD, CLASSES_BYTES, RINGS_OFFSET].join(',')}`,
   `limits=${[MAX_STAGES, MAX_WIRE_CLASSES, MAX_KIND].join(',')}`,
   ...RECORDS.map(
     ([name, fields]) => `${name}=${fields.map(([n, t, at]) => `${n}:${t}@${at}`).join(',')}`,
