@@ -159,6 +159,28 @@ class HorizonQueue:
         preempted, self.preempted = self.preempted, []
         return popped, preempted
 
+    def visible(self):
+        """Everything that the open view shows, in reading order. For tests and diagnosis: O(n log n)."""
+        entries = list(chain(self._order.values(), self._front.values()))
+        yield from sorted((e for e in entries if e.where == ALWAYS), key=_order_key)
+        rescued = self._rescued
+        if rescued is not None:
+            yield rescued
+        merged = []
+        for where in _MERGED:
+            if self._shown[where]:
+                limited = where == _LONG_ORDINARY and self._limit >= 0
+                merged += [e for e in entries if e.where == where and (not limited or e.chosen)]
+        yield from sorted(merged, key=_rank)
+        left = 1 if self._one_lost else len(entries)
+        for entry in sorted((e for e in entries if e.where in _LOST and self._shown[e.where]), key=lambda e: (e.deadline, e.key)):
+            if entry.where == LONG * 3 + LOST:
+                left -= 1
+                if left < 0:
+                    continue
+            if entry is not rescued:
+                yield entry
+
     def reclassify(self, rows, now, limits=False, by_deadline=False):
         """Classes changed, or the controller left (no rows): every waiting request is put in again."""
         self._keep_deadlines = limits
@@ -317,6 +339,10 @@ class HorizonQueue:
     def _is_candidate(self, item):
         entry = item[2]
         return entry.where == _LONG_ORDINARY and not entry.chosen and item[1] == entry.key and item[0] == entry.deadline
+
+
+def _order_key(entry):
+    return entry.key
 
 
 def _rank(entry):

@@ -154,7 +154,8 @@ class Shim:
         self._step_ns = now_ns = self.clock()
         queue = self.queue
         segment = self.segment
-        mode = segment.controller_mode(now_ns) if segment is not None else wire.MODE_NONE
+        # The clock of a test may be virtual; whether a controller lives is a matter of real time.
+        mode = segment.controller_mode(time.monotonic_ns()) if segment is not None else wire.MODE_NONE
         if mode != self.mode:
             self._change_mode(mode)
         self.last_view = None
@@ -252,20 +253,23 @@ class Shim:
             self._post(wire.ADMIT, entry, 0, where)
 
     def after_output(self, output_tokens_of, prefill_done):
-        """After the model's output: first responses, and prefills that are done. Looks at those alone that still await one."""
+        """After the model's output: first responses and renewed prefills. Looks at those alone that still await one."""
         if not self._awaiting:
             return
         now = self.clock()
         for entry in [e for e in self._awaiting if prefill_done(e.request)]:
             tokens = output_tokens_of(entry.request)
+            if tokens <= 0:
+                continue
+            self._awaiting.discard(entry)
             if entry.in_prefill:
                 entry.in_prefill = False
                 if entry.path == LONG and entry.admitted_ordinary:
                     self.policy.long_ordinary_prefill -= 1
-            if tokens > 0 or entry.responded:
-                self._awaiting.discard(entry)
-                if not entry.responded:
-                    self._first_response(entry, tokens, now)
+            if not entry.responded:
+                self._first_response(entry, tokens, now)
+            elif self.mode and entry.told:
+                self._post(wire.PREFILLED, entry, tokens, now=now)
 
     def _first_response(self, entry, tokens, now):
         entry.responded = True

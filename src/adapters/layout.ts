@@ -186,8 +186,10 @@ export const KIND = Object.freeze({
   activity: 8,
   syncBegin: 9,
   syncEnd: 10,
+  /** A request that had its first response before is through its prefill again. */
+  prefilled: 11,
 })
-export const MAX_KIND = 10
+export const MAX_KIND = 11
 
 export const MODE = Object.freeze({ none: 0, published: 1, lockstep: 2 })
 

@@ -16,6 +16,9 @@ import {
   ANSWER_SLOTS,
   BANK_BYTES,
   BOUNDARY_OFFSET,
+  CLASSES_BYTES,
+  CLASSES_HEAD,
+  CLASSES_OFFSET,
   CONTROLLER_OFFSET,
   EVENT_BYTES,
   HEADER_BYTES,
@@ -64,6 +67,8 @@ export interface Segment {
   /** Asks the engine to tell again what it holds. */
   requestResync(): void
   publish(state: ControlState): void
+  /** Replaces the class descriptions; returns the epoch that a state must name for the engine to use them. */
+  writeClasses(text: string): number
   /** Answers the step that was asked with `bell`; the engine stops waiting. The caller wakes it. */
   answer(
     bell: number,
@@ -73,6 +78,8 @@ export interface Segment {
     slots: Uint32Array,
     numSlots: number,
   ): void
+  /** Says that a question was seen without answering it: the engine goes on with the published state, and may ask again. */
+  acknowledge(bell: number): void
   stage(index: number): StageLine
   /** Whether a stage process holds its lock, that is: lives. */
   isStageAlive(index: number): boolean
@@ -224,6 +231,25 @@ export function viewSegment(
       shared.set(new Uint8Array(scratch), HEADER_BYTES + (seq & 1) * BANK_BYTES)
       Atomics.store(u32, line + 4, seq)
     },
+    writeClasses(text) {
+      const bytes = new TextEncoder().encode(text)
+      if (bytes.length > CLASSES_BYTES - CLASSES_HEAD) {
+        throw segmentError('SEGMENT', 'the class descriptions do not fit', {
+          field: 'classes',
+          expected: `at most ${CLASSES_BYTES - CLASSES_HEAD} bytes of JSON`,
+          got: bytes.length,
+          hint: 'Use fewer points in the profiles',
+        })
+      }
+      const epoch = (view.getUint32(CLASSES_OFFSET + 4, true) + 1) >>> 0
+      view.setUint32(CLASSES_OFFSET + 4, epoch, true)
+      view.setUint32(CLASSES_OFFSET + 8, bytes.length, true)
+      view.setUint32(CLASSES_OFFSET + 12, 0, true)
+      shared.set(bytes, CLASSES_OFFSET + CLASSES_HEAD)
+      const end = CLASSES_OFFSET + CLASSES_HEAD + bytes.length
+      view.setUint32(CLASSES_OFFSET, crc32(shared, 0, CLASSES_OFFSET + 4, end), true)
+      return epoch
+    },
     answer(bell, step, level, flags, slots, numSlots) {
       const count = Math.min(numSlots, ANSWER_SLOTS)
       view.setUint32(ANSWER_OFFSET + 4, bell, true)
@@ -240,6 +266,7 @@ export function viewSegment(
       // SYNC POINT: the answer is complete before the word that the engine waits on says so.
       Atomics.store(u32, (BOUNDARY_OFFSET + 64) / 4, bell)
     },
+    acknowledge: (bell) => void Atomics.store(u32, (BOUNDARY_OFFSET + 64) / 4, bell),
     stage(index) {
       const at = (STAGE_OFFSET + index * STAGE_BYTES) / 4
       return {
