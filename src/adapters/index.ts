@@ -1,1 +1,6 @@
-export {}
+export {
+  type WrapOptions,
+  type WrappableScheduler,
+  type WrappedScheduler,
+  wrap,
+} from './in-process.js'

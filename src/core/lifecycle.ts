@@ -104,7 +104,7 @@ export class Lifecycle {
       const ordinary = chunk.status[i] === ORDINARY
       this.waiting.remove(slot)
       // What the view has not given may stand where it reads next.
-      if (chunk.yieldedAt[i] !== view.pass) this.waiting.flush()
+      if (chunk.yieldedAt[i] !== view.pass) this.waiting.disturb()
       chunk.flags[i] = chunk.flags[i]! | ADMITTED | (ordinary ? ADMITTED_ORDINARY : 0)
       chunk.admittedMs[i] = this.clock[0]!
       chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
@@ -112,6 +112,7 @@ export class Lifecycle {
       if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs[i]!)
     } else if (state === PREEMPTED) {
       this.unlinkAlways(slot)
+      if (chunk.yieldedAt[i] !== view.pass) this.waiting.disturb()
       if ((chunk.flags[i]! & ADMITTED) === 0) {
         chunk.flags[i] = chunk.flags[i]! | ADMITTED
         chunk.admittedMs[i] = this.clock[0]!
@@ -160,7 +161,7 @@ export class Lifecycle {
     const chunk = this.table.chunks[slot >> CHUNK_BITS]!
     if (chunk.state[slot & CHUNK_MASK] !== WAITING) this.refuse('pin', slot, 'waiting')
     this.waiting.remove(slot)
-    this.waiting.flush()
+    this.waiting.disturb()
     this.linkAlways(slot)
   }
 
@@ -235,10 +236,10 @@ export class Lifecycle {
     }
     if (state === WAITING) {
       this.waiting.remove(slot)
-      this.waiting.flush()
+      this.waiting.disturb()
     } else if (state === PREEMPTED) {
       this.unlinkAlways(slot)
-      this.waiting.epoch += 1
+      this.waiting.disturb()
     } else if (state === DOWNSTREAM) signals.inDownstream[c] = signals.inDownstream[c]! - 1
     else this.leaveShared(chunk, i)
     if ((chunk.flags[i]! & ADMITTED) !== 0 && this.classes.path[c] === LONG) {

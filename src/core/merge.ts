@@ -113,15 +113,10 @@ export class Merge {
   private openNode(heap: ListHeap, at: number, mode: number): void {
     const list = heap.items[at]!
     const { lists } = this.waiting
-    const live = lists.firstLive[list]!
-    const ordinary = lists.firstOrdinary[list]!
-    let slot = live
-    if (mode === HEAD_ORDINARY) slot = ordinary
-    else if (mode === HEAD_LOST) slot = lists.head[list] === live ? -1 : lists.head[list]!
-    else if (mode === HEAD_PROTECTED && live === ordinary) slot = -1
-    // Cursors move at once when a request is admitted, heaps later. Such a node stands for nothing, its children still count.
-    if (slot === -1) this.openChildren(list, mode)
-    else this.push(slot, list, mode)
+    let slot = lists.firstLive[list]!
+    if (mode === HEAD_ORDINARY) slot = lists.firstOrdinary[list]!
+    else if (mode === HEAD_LOST) slot = lists.head[list]!
+    this.push(slot, list, mode)
   }
 
   private push(slot: number, list: number, mode: number): void {

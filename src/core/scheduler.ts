@@ -25,7 +25,17 @@ import type {
 } from './ports.js'
 import { INPUT, WORK } from './ports.js'
 import { type ClassSpec, type ClassTable, createClassTable, LONG } from './request-class.js'
-import { CHUNK_BITS, CHUNK_MASK, LOST, ORDINARY, PROTECTED, RequestTable } from './request-table.js'
+import {
+  CHUNK_BITS,
+  CHUNK_MASK,
+  DECODE,
+  LOST,
+  ORDINARY,
+  PREEMPTED,
+  PREFILL,
+  PROTECTED,
+  RequestTable,
+} from './request-table.js'
 import { Signals, TIME } from './signals.js'
 import { LazyView } from './view.js'
 import { WaitingSet } from './waiting-set.js'
@@ -335,6 +345,17 @@ export class Scheduler<Name extends string = string> {
     return this.view.shows(this.slotOf(handle))
   }
 
+  /** Whether the request waits for a shared-stage slot. */
+  isWaiting(handle: number): boolean {
+    return this.stateOf(handle) <= PREEMPTED
+  }
+
+  /** Whether the request holds a shared-stage slot. */
+  isScheduled(handle: number): boolean {
+    const state = this.stateOf(handle)
+    return state === PREFILL || state === DECODE
+  }
+
   has(handle: number): boolean {
     return this.table.slotOf(handle) !== -1
   }
@@ -537,6 +558,11 @@ export class Scheduler<Name extends string = string> {
       this.handles.delete(id)
     }
     if (this.events.listenerCount('end') > 0) emitSafely(this.events, 'end', handle, finished)
+  }
+
+  private stateOf(handle: number): number {
+    const slot = this.slotOf(handle)
+    return this.table.chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
   }
 
   private slotOf(handle: number): number {

@@ -16,7 +16,6 @@ import {
   CHUNK_MASK,
   LOST,
   ORDINARY,
-  PREEMPTED,
   PROTECTED,
   type RequestTable,
   WAITING,
@@ -108,7 +107,7 @@ export class LazyView implements View, IterableIterator<number> {
       if (slot === -1) return 0
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
-      if (chunk.yieldedAt[i] === this.pass || chunk.state[i]! > PREEMPTED) continue
+      if (chunk.yieldedAt[i] === this.pass) continue
       if (
         this.stage === MERGED &&
         !this.showsMerged(chunk.classIndex[i]!, chunk.status[i]!, chunk.chosenAt[i]!)

@@ -217,6 +217,12 @@ export class WaitingSet {
     this.epoch += 1
   }
 
+  /** Repairs the heaps and makes a view that is being read start anew: a request that it may stand on is gone. @hot */
+  disturb(): void {
+    this.flush()
+    this.epoch += 1
+  }
+
   /** From now on keeps the lists of a class by deadline of their first ordinary request: limits choose from there. */
   trackOrdinary(classIndex: number): void {
     if (this.tracksOrdinary[classIndex] === 1) return

@@ -17,7 +17,12 @@ export {
   strictPriorityPolicy,
   vanillaPolicy,
 } from './presets.js'
-export { type Curve, requestProfiler, type StageCost, type StageProfile } from './request-profiler.js'
+export {
+  type Curve,
+  requestProfiler,
+  type StageCost,
+  type StageProfile,
+} from './request-profiler.js'
 export { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
 export { defaultSmThrottle, type SmThrottleOptions, smThrottle } from './sm-throttle.js'
 export { defaultTriage, type TriageOptions, triage } from './triage.js'

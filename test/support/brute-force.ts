@@ -57,7 +57,13 @@ export class BruteForce {
     this.n = options.nMin
   }
 
-  arrive(handle: number, classIndex: number, isLong: boolean, deadlineMs: number, workMs: number): void {
+  arrive(
+    handle: number,
+    classIndex: number,
+    isLong: boolean,
+    deadlineMs: number,
+    workMs: number,
+  ): void {
     this.requests.push({
       handle,
       seq: this.seq++,
@@ -93,10 +99,13 @@ export class BruteForce {
 
   step(nowMs: number, slowdown: ArrayLike<number>, waitMs: ArrayLike<number>): BruteStep {
     const o = this.options
-    const estimate = (r: BruteRequest): number => slowdown[r.classIndex]! * r.workMs + (o.downstreamWait ? waitMs[r.classIndex]! : 0)
+    const estimate = (r: BruteRequest): number =>
+      slowdown[r.classIndex]! * r.workMs + (o.downstreamWait ? waitMs[r.classIndex]! : 0)
     const waiting = this.requests.filter((r) => r.state === 'waiting')
-    const isLost = (r: BruteRequest): boolean => o.uLost > 0 && r.deadlineMs - nowMs < o.uLost * estimate(r)
-    const isProtected = (r: BruteRequest): boolean => !isLost(r) && o.uGuard > 0 && r.deadlineMs - nowMs < o.uGuard * estimate(r)
+    const isLost = (r: BruteRequest): boolean =>
+      o.uLost > 0 && r.deadlineMs - nowMs < o.uLost * estimate(r)
+    const isProtected = (r: BruteRequest): boolean =>
+      !isLost(r) && o.uGuard > 0 && r.deadlineMs - nowMs < o.uGuard * estimate(r)
     const lost = waiting.filter(isLost)
     const urgent = waiting.filter(isProtected)
     const ordinary = waiting.filter((r) => !isLost(r) && !isProtected(r))
@@ -117,10 +126,14 @@ export class BruteForce {
     this.k += 1
 
     const held = this.requests.filter(
-      (r) => r.isLong && r.admittedOrdinary && (r.state === 'prefill' || (o.capCounts === 'shared-stage' && r.state === 'decode')),
+      (r) =>
+        r.isLong &&
+        r.admittedOrdinary &&
+        (r.state === 'prefill' || (o.capCounts === 'shared-stage' && r.state === 'decode')),
     ).length
     const room = Math.max(0, o.cap - held)
-    const byDeadline = (a: BruteRequest, b: BruteRequest): number => a.deadlineMs - b.deadlineMs || a.seq - b.seq
+    const byDeadline = (a: BruteRequest, b: BruteRequest): number =>
+      a.deadlineMs - b.deadlineMs || a.seq - b.seq
     const capped = long(ordinary).sort(byDeadline).slice(0, room)
     let shown: BruteRequest[] = []
     if (phase !== 'long') shown.push(...short(ordinary))
@@ -132,11 +145,17 @@ export class BruteForce {
     }
     shown.push(...urgent)
 
-    const inFlight = this.requests.filter((r) => r.isLong && (r.state === 'prefill' || r.state === 'decode' || r.state === 'downstream')).length
+    const inFlight = this.requests.filter(
+      (r) =>
+        r.isLong && (r.state === 'prefill' || r.state === 'decode' || r.state === 'downstream'),
+    ).length
     let rescued: BruteRequest[] = []
     let demoted: BruteRequest[] = []
     if (o.shareFloor !== null) {
-      demoted = [...short(lost), ...(inFlight === 0 ? long(lost).sort(byDeadline).slice(0, 1) : [])].sort(byDeadline)
+      demoted = [
+        ...short(lost),
+        ...(inFlight === 0 ? long(lost).sort(byDeadline).slice(0, 1) : []),
+      ].sort(byDeadline)
       if (lost.length > 0) {
         this.credit += o.shareFloor
         if (this.credit >= 1 - 1e-9) {
@@ -145,16 +164,26 @@ export class BruteForce {
         }
       }
     }
-    const pinned = this.requests.filter((r) => r.state === 'pinned').sort((a, b) => b.pinnedAt - a.pinnedAt)
-    const running = this.requests.some((r) => r.state === 'prefill' || r.state === 'decode' || r.state === 'downstream')
-    if (o.workConserving && !running && pinned.length + shown.length + demoted.length + rescued.length === 0) shown = [...waiting]
+    const pinned = this.requests
+      .filter((r) => r.state === 'pinned')
+      .sort((a, b) => b.pinnedAt - a.pinnedAt)
+    const running = this.requests.some(
+      (r) => r.state === 'prefill' || r.state === 'decode' || r.state === 'downstream',
+    )
+    if (
+      o.workConserving &&
+      !running &&
+      pinned.length + shown.length + demoted.length + rescued.length === 0
+    )
+      shown = [...waiting]
     shown.sort((a, b) => {
       if (o.order === 'deadline') return byDeadline(a, b)
       if (o.order === 'class') return a.classIndex - b.classIndex || a.seq - b.seq
       return a.seq - b.seq
     })
     const view: BruteRequest[] = []
-    for (const r of [...pinned, ...rescued, ...shown, ...demoted]) if (!view.includes(r)) view.push(r)
+    for (const r of [...pinned, ...rescued, ...shown, ...demoted])
+      if (!view.includes(r)) view.push(r)
     return {
       view: view.map((r) => r.handle),
       visible: new Set(view.map((r) => r.handle)),

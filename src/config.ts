@@ -1,0 +1,388 @@
+/**
+ * @module
+ * Configuration: a plain object, checked once here, becomes core records. After this there are no optional fields and no defaults.
+ * Environment overrides follow the paper (section 5): thresholds can be recalibrated without touching the file.
+ */
+import { z } from 'zod'
+import { HorizonError } from './core/errors.js'
+import type { EstimateOptions } from './core/estimates.js'
+import type { LadderSpec } from './core/ladder.js'
+import type { Actuator, Policy, PressureSource } from './core/ports.js'
+import { INPUT, WORK } from './core/ports.js'
+import type { ClassSpec } from './core/request-class.js'
+import type { SchedulerOptions } from './core/scheduler.js'
+import { fixedCap } from './policies/fixed-cap.js'
+import { edf, fcfs, strictPriority } from './policies/orders.js'
+import { type HorizonPolicyOptions, horizonPolicy, literalPolicy } from './policies/presets.js'
+import { requestProfiler, type StageProfile } from './policies/request-profiler.js'
+import { DEFAULT_U_GUARD } from './policies/slack-guard.js'
+
+const positive = z.number().positive().finite()
+const share = z.number().min(0).max(1)
+const count = z.int().min(1).max(1_000_000)
+
+const curve = z.array(z.tuple([z.number().min(0), z.number().min(0)])).min(1)
+const stageCost = z
+  .strictObject({
+    fixedMs: z.number().min(0).optional(),
+    promptTokens: curve.optional(),
+    audioSeconds: curve.optional(),
+    images: curve.optional(),
+    videos: curve.optional(),
+  })
+  .describe(
+    'Solo time of a stage: a fixed part plus one curve of [input, ms] points per kind of input',
+  )
+
+const stageProfile = z.strictObject({
+  shared: stageCost,
+  downstream: stageCost.optional(),
+  downstreamBusy: stageCost.optional(),
+  decodeTokens: z.number().min(0).optional(),
+  decodeMsPerToken: z.number().min(0).optional(),
+})
+
+const modality = z.enum(['text', 'audio', 'image', 'video'])
+const requestClass = z
+  .strictObject({
+    output: z
+      .enum(['text', 'audio', 'image'])
+      .describe('What the user gets; text leaves after the shared stage'),
+    inputs: z
+      .array(modality)
+      .min(1)
+      .optional()
+      .describe('Input modalities of the class, for classification'),
+    path: z
+      .enum(['short', 'long'])
+      .optional()
+      .describe('Default: short for text, long for audio and image'),
+    sloMs: positive.optional().describe('First-response SLO, ms after arrival'),
+    soloP95Ms: positive
+      .optional()
+      .describe('p95 of the first response alone on the GPU; times sloMultiplier it is the SLO'),
+    sloMultiplier: positive.optional().describe('Default 5, as in the paper'),
+    priority: z.number().finite().optional().describe('Default 0 text, 10 audio, 20 image'),
+  })
+  .refine((value) => (value.sloMs === undefined) !== (value.soloP95Ms === undefined), {
+    message: 'give either sloMs or soloP95Ms',
+  })
+
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
+const className = z
+  .string()
+  .regex(NAME, 'a class name starts with a letter and has letters, digits, "_", "-" or "."')
+
+/** The configuration as a user writes it. Every field but `classes` and `profile` has a default. */
+export const horizonConfigSchema = z
+  .strictObject({
+    preset: z.enum(['default', 'literal']).optional().describe('literal: the paper as printed'),
+    classes: z.record(className, requestClass),
+    profile: z.record(className, stageProfile),
+    ladder: z
+      .strictObject({
+        totalSms: z.int().min(1),
+        levels: z
+          .array(z.int().min(1))
+          .min(1)
+          .max(64)
+          .describe('Co-running SM counts, Smin first, Scap last'),
+        aggressiveSms: z
+          .int()
+          .min(1)
+          .optional()
+          .describe('While no downstream stage runs. Default: totalSms'),
+      })
+      .optional(),
+    uGuard: z
+      .number()
+      .min(0)
+      .max(1000)
+      .optional()
+      .describe('A request is protected below this slack ratio. Default 2; 0: off'),
+    rotation: z
+      .union([
+        z.literal(false),
+        z.strictObject({
+          m: count.optional(),
+          nMin: z.int().min(0).max(1_000_000).optional(),
+          nMax: count.optional(),
+          update: z.enum(['cycle', 'step']).optional(),
+        }),
+      ])
+      .optional(),
+    longPathCap: z
+      .union([z.literal(false), count])
+      .optional()
+      .describe('Most ordinary long-path requests in the shared stage. Default 2'),
+    capCounts: z.enum(['prefill', 'shared-stage']).optional(),
+    triage: z
+      .union([
+        z.literal(false),
+        z.strictObject({ uLost: positive.optional(), shareFloor: share.optional() }),
+      ])
+      .optional(),
+    throttle: z
+      .union([
+        z.literal(false),
+        z.strictObject({
+          gamma: z.number().positive().max(1).optional(),
+          saturation: z.number().positive().max(1).optional(),
+          deltaStep: z.int().min(1).optional(),
+          smoothing: z.enum(['per-sample', 'per-step']).optional(),
+        }),
+      ])
+      .optional(),
+    fixedCapSms: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Hold this row while co-running instead of throttling'),
+    order: z
+      .enum(['arrival', 'deadline', 'priority'])
+      .optional()
+      .describe('Base order of the view. Default arrival'),
+    workConserving: z.boolean().optional(),
+    estimates: z
+      .strictObject({
+        slowdownGain: share.optional(),
+        maxSlowdown: z.number().min(1).optional(),
+        downstreamConcurrency: count.optional(),
+      })
+      .optional(),
+    capacity: z
+      .strictObject({
+        initialRequests: z.int().min(0).optional(),
+        maxRequests: z
+          .int()
+          .min(1)
+          .max(1 << 24)
+          .optional(),
+      })
+      .optional(),
+  })
+  .describe('horizonserve configuration')
+
+type ConfigInput = z.input<typeof horizonConfigSchema>
+type ClassConfig = z.infer<typeof requestClass>
+
+/** What `createHorizon` takes: class names are inferred from `classes`. */
+export interface HorizonConfig<Name extends string = string>
+  extends Omit<ConfigInput, 'classes' | 'profile'> {
+  readonly classes: Readonly<Record<Name, ClassConfig>>
+  readonly profile: Readonly<Record<Name, StageProfile>>
+}
+
+/** What a configuration cannot say: live objects. */
+export interface HorizonParts {
+  readonly actuator?: Actuator
+  readonly pressureSource?: PressureSource
+  /** Another policy than the one that the configuration describes. */
+  readonly policy?: Policy
+}
+
+const DEFAULT_PRIORITY = { text: 0, audio: 10, image: 20 } as const
+
+/**
+ * Checks a configuration and turns it into what `createScheduler` takes.
+ * Throws `ERR_CONFIG_INVALID` with the path of the first wrong field, what was expected and what was got.
+ */
+export function parseConfig<Name extends string>(
+  config: HorizonConfig<Name>,
+  parts: HorizonParts = {},
+): SchedulerOptions<Name> {
+  const checked = check(config)
+  const names = Object.keys(checked.classes) as Name[]
+  for (const name of names) {
+    if (checked.profile[name] === undefined)
+      throw invalid(`profile.${name}`, 'a stage profile for every class', undefined)
+  }
+  for (const name of Object.keys(checked.profile)) {
+    if (!names.includes(name as Name))
+      throw invalid(`profile.${name}`, `one of the classes: ${names.join(', ')}`, name)
+  }
+  const classes = names.map((name) => classSpec(name, checked.classes[name]!))
+  for (const spec of classes) {
+    if (spec.path === 'long' && checked.profile[spec.name]!.downstream === undefined) {
+      throw invalid(
+        `profile.${spec.name}.downstream`,
+        'the downstream time of a long-path class',
+        undefined,
+      )
+    }
+  }
+  const profiler = requestProfiler(
+    names.map((name) => ({ name, profile: checked.profile[name]! as StageProfile })),
+  )
+  const policy = parts.policy ?? policyOf(checked)
+  checkGuard(classes, profiler, policy.urgency.uGuard)
+  return {
+    classes,
+    profiler,
+    policy,
+    ...(checked.ladder === undefined ? {} : { ladder: checked.ladder as LadderSpec }),
+    ...(checked.estimates === undefined
+      ? {}
+      : { estimates: checked.estimates as Partial<EstimateOptions> }),
+    ...(checked.capacity === undefined
+      ? {}
+      : { capacity: checked.capacity as { initialRequests?: number } }),
+    ...(parts.actuator === undefined ? {} : { actuator: parts.actuator }),
+    ...(parts.pressureSource === undefined ? {} : { pressureSource: parts.pressureSource }),
+  }
+}
+
+/** JSON Schema of the configuration, for editors. */
+export function configJsonSchema(): Record<string, unknown> {
+  return z.toJSONSchema(horizonConfigSchema, { io: 'input' }) as Record<string, unknown>
+}
+
+/**
+ * A copy of the configuration with overrides from an environment: `HORIZON_SLO_MS_<CLASS>` (class name in upper case, other characters
+ * than letters and digits as `_`), `HORIZON_U_GUARD`, `HORIZON_LONG_PATH_CAP`, `HORIZON_PRESET`.
+ * Throws `ERR_CONFIG_ENVIRONMENT` for a value that is no number or a class that is not there.
+ */
+export function applyEnvironment<Name extends string>(
+  config: HorizonConfig<Name>,
+  environment: Readonly<Record<string, string | undefined>>,
+): HorizonConfig<Name> {
+  const classes: Record<string, ClassConfig> = { ...config.classes }
+  const changes: Record<string, unknown> = {}
+  const names = new Map(
+    Object.keys(classes).map((name) => [name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_'), name]),
+  )
+  for (const [key, text] of Object.entries(environment)) {
+    if (text === undefined) continue
+    if (key.startsWith('HORIZON_SLO_MS_')) {
+      const name = names.get(key.slice('HORIZON_SLO_MS_'.length))
+      if (name === undefined)
+        throw environmentError(key, `a class: ${[...names.keys()].join(', ')}`, text)
+      const { soloP95Ms: _solo, sloMultiplier: _multiplier, ...rest } = classes[name]!
+      classes[name] = { ...rest, sloMs: numberFrom(key, text) }
+    } else if (key === 'HORIZON_U_GUARD') changes.uGuard = numberFrom(key, text)
+    else if (key === 'HORIZON_LONG_PATH_CAP') changes.longPathCap = numberFrom(key, text)
+    else if (key === 'HORIZON_PRESET') changes.preset = text
+  }
+  return { ...config, ...changes, classes: classes as Record<Name, ClassConfig> }
+}
+
+function check(config: unknown): z.infer<typeof horizonConfigSchema> {
+  const result = horizonConfigSchema.safeParse(config)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]!
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path
+  throw new HorizonError(
+    'ERR_CONFIG_INVALID',
+    issue.code === 'unrecognized_keys' ? 'unknown field' : issue.message,
+    {
+      field: fieldName(path),
+      got: valueAt(config, path),
+    },
+  )
+}
+
+function classSpec<Name extends string>(name: Name, config: ClassConfig): ClassSpec<Name> {
+  return {
+    name,
+    path: config.path ?? (config.output === 'text' ? 'short' : 'long'),
+    sloMs: config.sloMs ?? config.soloP95Ms! * (config.sloMultiplier ?? 5),
+    priority: config.priority ?? DEFAULT_PRIORITY[config.output],
+  }
+}
+
+function policyOf(config: z.infer<typeof horizonConfigSchema>): Policy {
+  const orders = { arrival: fcfs, deadline: edf, priority: strictPriority }
+  const cap = config.longPathCap
+  const { fixedCapSms } = config
+  if (fixedCapSms !== undefined && !(config.ladder?.levels.includes(fixedCapSms) ?? false)) {
+    throw invalid('fixedCapSms', 'one of ladder.levels', fixedCapSms)
+  }
+  const options = {
+    uGuard: config.uGuard,
+    rotation: config.rotation,
+    longPathCap: cap === false ? false : { cap, counts: config.capCounts },
+    triage: config.triage,
+    throttle: config.throttle,
+    order: config.order === undefined ? undefined : orders[config.order],
+    workConserving: config.workConserving,
+    cap: fixedCapSms === undefined ? undefined : () => fixedCap({ sms: fixedCapSms }),
+  }
+  const given = withoutUndefined(options) as HorizonPolicyOptions
+  return config.preset === 'literal' ? literalPolicy(given) : horizonPolicy(given)
+}
+
+/** Drops absent options at both levels, so that a part's own defaults hold. */
+function withoutUndefined(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    const isPlain =
+      typeof value === 'object' &&
+      value !== null &&
+      Object.getPrototypeOf(value) === Object.prototype &&
+      !Object.isFrozen(value)
+    kept[key] = isPlain ? withoutUndefined(value as Record<string, unknown>) : value
+  }
+  return kept
+}
+
+/** A guard that reaches a class's SLO would protect every request of it from the start, and the guard would say nothing. */
+function checkGuard(
+  classes: readonly ClassSpec[],
+  profiler: SchedulerOptions['profiler'],
+  uGuard: number = DEFAULT_U_GUARD,
+): void {
+  const inputs = new Float64Array(4)
+  inputs[INPUT.promptTokens] = 1
+  const out = new Float64Array(3)
+  for (const [c, spec] of classes.entries()) {
+    profiler.annotate(c, inputs, out)
+    const soloMs = out[WORK.shared]! + out[WORK.downstream]!
+    if (uGuard * soloMs < spec.sloMs) continue
+    throw new HorizonError(
+      'ERR_CONFIG_GUARD',
+      'the guard reaches the whole SLO: every request of the class would be protected from its arrival',
+      {
+        field: 'uGuard',
+        expected: `less than SLO over solo time of class ${spec.name} (${spec.sloMs} ms / ${soloMs.toFixed(1)} ms = ${(spec.sloMs / soloMs).toFixed(2)})`,
+        got: uGuard,
+      },
+    )
+  }
+}
+
+function numberFrom(key: string, text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value)) throw environmentError(key, 'a number', text)
+  return value
+}
+
+function environmentError(key: string, expected: string, got: string): HorizonError {
+  return new HorizonError('ERR_CONFIG_ENVIRONMENT', 'impossible override', {
+    field: key,
+    expected,
+    got,
+  })
+}
+
+function invalid(field: string, expected: string, got: unknown): HorizonError {
+  return new HorizonError('ERR_CONFIG_INVALID', 'invalid configuration', { field, expected, got })
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path.length === 0
+    ? 'configuration'
+    : path
+        .map((key, i) =>
+          typeof key === 'number' ? `[${key}]` : `${i === 0 ? '' : '.'}${String(key)}`,
+        )
+        .join('')
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at: unknown = value
+  for (const key of path)
+    at =
+      typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined
+  return at
+}
