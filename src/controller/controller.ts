@@ -9,9 +9,10 @@ import { Worker } from 'node:worker_threads'
 import { removeIfDead } from '../adapters/discover.js'
 import { BOUNDARY_OFFSET, MODE } from '../adapters/layout.js'
 import { attachSegment, type Segment } from '../adapters/segment.js'
+import type { HorizonConfig } from '../config.js'
 import { HorizonError, isHorizonError } from '../core/errors.js'
 import { futexAt } from '../native/futex.js'
-import { buildControl, type ControlPlan, type ControlSetup } from './control-setup.js'
+import { buildControl, type ControlSetup } from './control-setup.js'
 import type { DoorbellData, DoorbellMessage } from './doorbell-worker.js'
 import { createEngineLink, type EngineLink } from './engine-link.js'
 import { type LinkReport, linkReport } from './link-report.js'
@@ -20,7 +21,7 @@ import { monotonicNs } from './monotonic-clock.js'
 
 export interface ControllerOptions {
   readonly path: string
-  readonly plan: ControlPlan
+  readonly config: HorizonConfig
   /** `auto` is published where the policy compiles to the table, lockstep where it does not. @default 'auto' */
   readonly mode?: 'auto' | 'published' | 'lockstep'
   /** How often events are read and the state is renewed, ms. @default 2 */
@@ -42,8 +43,8 @@ export interface Controller {
   attach(): boolean
   /** Looks after the engine: attaches when there is one, lets go when it has died. Call about every 200 ms. */
   watch(): void
-  /** Another plan; refused, with the old one kept, when it does not build. */
-  reload(plan: ControlPlan): Promise<void>
+  /** Another configuration; refused, with the old one kept, when it does not build. */
+  reload(config: HorizonConfig): Promise<void>
   /** Lets go of the engine, which is on its own from then on. */
   stop(): Promise<void>
 }
@@ -52,8 +53,8 @@ const WORKER_STOP_MS = 1000
 
 export function createController(options: ControllerOptions): Controller {
   const { path, log } = options
-  let plan = options.plan
-  let setup: ControlSetup = buildControl(plan)
+  let config = options.config
+  let setup: ControlSetup = buildControl(config)
   let segment: Segment | undefined
   let link: EngineLink | undefined
   let timer: NodeJS.Timeout | undefined
@@ -79,12 +80,12 @@ export function createController(options: ControllerOptions): Controller {
   let mode = modeOf(setup)
 
   function newBook(): MetricsBook {
-    return createMetricsBook(plan.classes.map((c) => c.name))
+    return createMetricsBook(Object.keys(config.classes))
   }
 
   const steer = (at: Segment): void => {
     // A core that has seen another engine's requests, or another clock, starts anew.
-    setup = buildControl(plan)
+    setup = buildControl(config)
     if (mode === 'published') {
       link = createEngineLink({
         segment: at,
@@ -102,8 +103,6 @@ export function createController(options: ControllerOptions): Controller {
     } else {
       Atomics.store(new Uint32Array(at.buffer), (BOUNDARY_OFFSET + 68) / 4, 0)
       worker = startWorker(at)
-      at.beat(monotonicNs())
-      at.setMode(MODE.lockstep, process.pid)
     }
   }
 
@@ -112,7 +111,7 @@ export function createController(options: ControllerOptions): Controller {
       path,
       header: at.header,
       address: at.address,
-      plan,
+      config,
       answerLimit: options.answerLimit ?? 256,
       spinUs: options.spinUs ?? 0,
     })
@@ -180,7 +179,7 @@ export function createController(options: ControllerOptions): Controller {
       const built = buildControl(next)
       const nextMode = modeOf(built)
       const restart = worker !== undefined || nextMode !== mode
-      plan = next
+      config = next
       setup = built
       mode = nextMode
       book = newBook()

@@ -4,11 +4,12 @@
  * Every wait is bounded, and a stop word ends the loop: a worker in an endless wait could not be ended.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { BOUNDARY_OFFSET } from '../adapters/layout.js'
+import { BOUNDARY_OFFSET, MODE } from '../adapters/layout.js'
 import { type SegmentHeader, viewSegment } from '../adapters/segment.js'
+import type { HorizonConfig } from '../config.js'
 import { futexAt } from '../native/futex.js'
 import { readBell } from './boundary.js'
-import { buildControl, type ControlPlan } from './control-setup.js'
+import { buildControl } from './control-setup.js'
 import { createEngineLink } from './engine-link.js'
 import { type LinkReport, linkReport, type MetricsBook } from './link-report.js'
 import { createMetricsBook } from './metrics-book.js'
@@ -19,7 +20,7 @@ export interface DoorbellData {
   readonly path: string
   readonly header: SegmentHeader
   readonly address: bigint
-  readonly plan: ControlPlan
+  readonly config: HorizonConfig
   readonly answerLimit: number
   /** Keep looking at the bell for this long before sleeping, µs. Only with a core to spare. */
   readonly spinUs: number
@@ -38,8 +39,8 @@ function main(data: DoorbellData): void {
   const u32 = new Uint32Array(segment.buffer)
   const bellAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET))
   const answeredAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET + 64))
-  const book: MetricsBook = createMetricsBook(data.plan.classes.map((c) => c.name))
-  const setup = buildControl(data.plan)
+  const book: MetricsBook = createMetricsBook(Object.keys(data.config.classes))
+  const setup = buildControl(data.config)
   const link = createEngineLink({
     segment,
     scheduler: setup.scheduler,
@@ -53,6 +54,8 @@ function main(data: DoorbellData): void {
   const spinNs = BigInt(data.spinUs) * 1000n
   let reportAt = 0n
   let seen = readBell(u32)
+  link.tick(monotonicNs())
+  segment.setMode(MODE.lockstep, process.pid)
   while (Atomics.load(u32, (BOUNDARY_OFFSET + 68) / 4) === 0) {
     const bell = readBell(u32)
     const now = monotonicNs()

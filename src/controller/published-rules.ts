@@ -1,15 +1,15 @@
 /**
  * @module
- * Which policies compile to the published table, and to what. An engine that evaluates the table decides as the core does (the
- * engine suite compares them step by step); a policy that does not compile needs lockstep.
+ * Which configurations compile to the published table, and to what. An engine that evaluates the table decides as the core does (the
+ * engine suite compares them step by step); one that does not compile needs lockstep.
  */
 import { FLAG } from '../adapters/layout.js'
+import type { HorizonConfig } from '../config.js'
 import {
   DEFAULT_U_GUARD,
   defaultLongPathCap,
   defaultPathRotation,
   defaultTriage,
-  type HorizonPolicyOptions,
 } from '../policies/index.js'
 
 /** The table's constants: everything that does not change while a policy is in force. */
@@ -25,72 +25,45 @@ export interface PublishedRules {
   readonly downstreamWait: boolean
 }
 
-/** A policy by name and options, as a configuration names it. */
-export interface NamedPolicy {
-  readonly name: string
-  readonly options?: HorizonPolicyOptions
-}
-
-/** The rules of a policy, or `undefined` when the table cannot express it. */
-export function publishedRules({ name, options = {} }: NamedPolicy): PublishedRules | undefined {
-  switch (name) {
-    case 'vanilla':
-      return compile(
-        { rotation: false, longPathCap: false, triage: false, uGuard: 0, workConserving: false },
-        0,
-      )
-    case 'edf':
-      return compile(
-        { rotation: false, longPathCap: false, triage: false, uGuard: 0, workConserving: false },
-        FLAG.byDeadline,
-      )
-    case 'horizonserve':
-      return byOrder(options)
-    case 'horizonserve-literal':
-      return byOrder({
-        ...options,
-        rotation: options.rotation === false ? false : { update: 'step', ...options.rotation },
-        longPathCap:
-          options.longPathCap === false ? false : { counts: 'prefill', ...options.longPathCap },
-        triage: options.triage ?? false,
-        workConserving: options.workConserving ?? false,
-      })
-    case 'feasible-edf':
-      return compile({ uGuard: 0, longPathCap: {}, ...options, rotation: false }, FLAG.byDeadline)
-    default:
-      return undefined
-  }
-}
-
-function byOrder(options: HorizonPolicyOptions): PublishedRules | undefined {
-  const kind = options.order?.kind ?? 'arrival'
-  if (kind === 'key') return undefined
-  return compile(options, kind === 'deadline' ? FLAG.byDeadline : 0)
-}
-
-function compile(options: HorizonPolicyOptions, base: number): PublishedRules {
+/** The rules of a checked configuration, or `undefined` when the table cannot express it: an order by class priority. */
+export function publishedRules(config: HorizonConfig): PublishedRules | undefined {
+  if (config.order === 'priority') return undefined
+  const literal = config.preset === 'literal'
   const rotation =
-    options.rotation === false ? undefined : { ...defaultPathRotation, ...options.rotation }
-  const cap =
-    options.longPathCap === false ? undefined : { ...defaultLongPathCap, ...options.longPathCap }
-  const triage = options.triage === false ? undefined : { ...defaultTriage, ...options.triage }
-  const uGuard = options.uGuard ?? DEFAULT_U_GUARD
-  let flags = base
-  if (rotation !== undefined) flags |= FLAG.rotate | (rotation.update === 'cycle' ? FLAG.cycle : 0)
+    config.rotation === false
+      ? undefined
+      : {
+          ...defaultPathRotation,
+          ...(literal ? { update: 'step' } : {}),
+          ...given(config.rotation ?? {}),
+        }
+  const longCap = config.longPathCap === false ? 0 : (config.longPathCap ?? defaultLongPathCap.cap)
+  const counts = config.capCounts ?? (literal ? 'prefill' : defaultLongPathCap.counts)
+  const lost = config.triage ?? (literal ? false : {})
+  const triage = lost === false ? undefined : { ...defaultTriage, ...given(lost) }
+  const uGuard = config.uGuard ?? DEFAULT_U_GUARD
+  let flags = config.order === 'deadline' ? FLAG.byDeadline : 0
+  if (rotation !== undefined) flags |= FLAG.rotate | (rotation.update === 'step' ? 0 : FLAG.cycle)
   if (uGuard > 0) flags |= FLAG.exemptProtected
-  if (cap !== undefined)
-    flags |= FLAG.limitLong | (cap.counts === 'shared-stage' ? FLAG.capShared : 0)
+  if (longCap > 0) flags |= FLAG.limitLong | (counts === 'prefill' ? 0 : FLAG.capShared)
   if (triage !== undefined) flags |= FLAG.triage
-  if (options.workConserving ?? true) flags |= FLAG.workConserving
+  if (config.workConserving ?? !literal) flags |= FLAG.workConserving
   return {
     flags,
     nMin: rotation?.nMin ?? 0,
     nMax: rotation?.nMax ?? 0,
     m: rotation?.m ?? 1,
-    longCap: cap?.cap ?? 0,
+    longCap,
     shareFloor: triage?.shareFloor ?? 0,
     uGuard,
     uLost: triage?.uLost ?? 0,
-    downstreamWait: options.downstreamWait ?? triage !== undefined,
+    downstreamWait: triage !== undefined,
+  }
+}
+
+/** Without the fields that are undefined, so that a default holds for them. */
+function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
   }
 }
