@@ -129,10 +129,10 @@ def run(engine, mode, seed, count, compare=False, priorities=False, sync=False, 
             if at < len(items):
                 clock.ns = max(clock.ns, start + int(items[at].at_ms * 1e6) + 1)
             continue
-        waiting = len(scheduler.waiting)
+        waiting, idle = len(scheduler.waiting), not scheduler.running and not loop.pending
         output = loop.step()
         tokens = output.total_num_scheduled_tokens
-        if tokens == 0 and waiting and not scheduler.running and not loop.pending:
+        if tokens == 0 and waiting and idle:
             raise AssertionError(f"step {loop.steps} is empty while {waiting} wait")
         for new in output.scheduled_new_reqs:
             item = by_id[new.req_id]
@@ -208,9 +208,11 @@ def main():
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--priorities", action="store_true")
     parser.add_argument("--sync", action="store_true")
+    parser.add_argument("--rate", type=float, default=60.0)
+    parser.add_argument("--blocks", type=int, default=120)
     args = parser.parse_args()
     results = [
-        run(args.engine, args.mode, seed, args.requests, args.compare, args.priorities, args.sync)
+        run(args.engine, args.mode, seed, args.requests, args.compare, args.priorities, args.sync, args.blocks, args.rate)
         for seed in range(args.first_seed, args.first_seed + args.seeds)
     ]
     print(json.dumps({"engine": args.engine, "mode": args.mode, "results": results}))
