@@ -7,4 +7,4 @@ import type { Bench } from './bench.js'
 export const BENCHES: ReadonlyArray<{
   readonly name: string
   readonly load: () => Promise<Bench>
-}> = []
+}> = [{ name: 'step', load: async () => (await import('./step.js')).bench }]

@@ -24,8 +24,10 @@ export const defaultEstimateOptions: EstimateOptions = Object.freeze({
   downstreamConcurrency: 1,
 })
 
-/** A published value moves when the exact one has left it by more than this factor. */
+/** A published slowdown moves when the exact one has left it by more than this factor. */
 const HYSTERESIS = 1.125
+/** The same for the expected wait, which is coarser: it counts requests, and every admission moves it. */
+const WAIT_HYSTERESIS = 1.5
 
 export class Estimates {
   /** Published slowdown per class, at least 1. */
@@ -100,7 +102,7 @@ export class Estimates {
       if (path[c] !== LONG) continue
       const exact = solo * this.slowdown[c]!
       const published = this.waitMs[c]!
-      if (exact < published * HYSTERESIS && exact > published / HYSTERESIS) continue
+      if (exact < published * WAIT_HYSTERESIS && exact > published / WAIT_HYSTERESIS) continue
       this.waitMs[c] = exact === 0 ? 0 : bucketMs[bucketOf(exact)]!
       if (this.waitMs[c] !== published) this.onChange(c)
     }

@@ -7,7 +7,7 @@
  * - An exempt group is visible: neither hidden nor limited, nor counted by a limit.
  * - A limited group shows at most `n`, the earliest deadlines; a hidden one shows none. Both may hold.
  */
-import { type ClassTable, LONG, SHORT } from './request-class.js'
+import type { ClassTable } from './request-class.js'
 import { LOST, ORDINARY, PROTECTED } from './request-table.js'
 import type { Signals, Status } from './signals.js'
 
@@ -35,12 +35,15 @@ export class Groups {
   readonly limits = new Int32Array(6)
   /** Whether the lost request with the earliest deadline is shown first in this step. */
   rescues = false
-  private readonly marks: Uint8Array
+  /** What was said by `path * 3 + status`, and the same for one class. */
+  private readonly marks = new Uint8Array(6)
+  private readonly classMarks: Uint8Array
+  private hasClassMarks = false
   private readonly classes: ClassTable
 
   constructor(classes: ClassTable) {
     this.classes = classes
-    this.marks = new Uint8Array(classes.count * 3)
+    this.classMarks = new Uint8Array(classes.count * 3)
     this.verdict = new Uint8Array(classes.count * 3)
   }
 
@@ -50,8 +53,13 @@ export class Groups {
     this.n = 0
     this.passed = false
     this.rescues = false
-    this.marks.fill(0)
-    this.limits.fill(-1)
+    for (let at = 0; at < 6; at++) {
+      this.marks[at] = 0
+      this.limits[at] = -1
+    }
+    if (!this.hasClassMarks) return
+    this.hasClassMarks = false
+    this.classMarks.fill(0)
   }
 
   /** Hides every waiting request of a path. A `passable` hide is lifted when the step would have nothing ordinary to run. @hot */
@@ -64,7 +72,8 @@ export class Groups {
 
   /** Hides one status of one class. @hot */
   hideClass(classIndex: number, status: Status): void {
-    this.marks[classIndex * 3 + status] = this.marks[classIndex * 3 + status]! | HIDE
+    this.classMarks[classIndex * 3 + status] = HIDE
+    this.hasClassMarks = true
   }
 
   /** Shows at most `n` of a group, earliest deadlines first; the smallest of several limits holds. @hot */
@@ -96,37 +105,36 @@ export class Groups {
    * shows everything when nothing would be visible although nothing runs anywhere. @hot
    */
   resolve(signals: Signals, workConserving: boolean): void {
-    const { count } = this.classes
-    for (let c = 0; c < count; c++) {
-      for (let status = ORDINARY; status <= LOST; status++) this.settle(c, status)
-    }
+    this.settle()
     if (!workConserving) return
-    if (this.phase !== -1 && !this.showsOrdinary(signals)) this.pass()
-    if (this.isIdle(signals) && this.showsNothing(signals)) {
-      this.verdict.fill(SHOWN)
+    if (this.phase !== -1 && !this.showsOrdinary(signals)) {
+      this.passed = true
+      for (let at = 0; at < 6; at++) {
+        if ((this.marks[at]! & PASSABLE) !== 0)
+          this.marks[at] = this.marks[at]! & ~(HIDE | PASSABLE)
+      }
+      this.settle()
     }
+    if (this.isIdle(signals) && this.showsNothing(signals)) this.verdict.fill(SHOWN)
   }
 
-  private settle(classIndex: number, status: number): void {
-    const at = classIndex * 3 + status
-    const bits = this.marks[at]!
-    const limited = (bits & LIMIT) !== 0
-    let verdict: number
-    if ((bits & DEMOTE) !== 0) verdict = limited ? LIMITED : SHOWN
-    else if ((bits & EXEMPT) !== 0) verdict = SHOWN
-    else if ((bits & HIDE) !== 0) verdict = HIDDEN
-    else verdict = limited ? LIMITED : SHOWN
-    this.verdict[at] = verdict
-  }
-
-  /** Lifts the passable hides, as if they had not been said. */
-  private pass(): void {
-    const { count } = this.classes
-    this.passed = true
-    for (let at = 0; at < count * 3; at++) {
-      if ((this.marks[at]! & PASSABLE) === 0) continue
-      this.marks[at] = this.marks[at]! & ~(HIDE | PASSABLE)
-      this.settle((at / 3) | 0, at % 3)
+  private settle(): void {
+    const { verdict, classes } = this
+    const { count, path } = classes
+    for (let c = 0; c < count; c++) {
+      const from = path[c]! * 3
+      const at = c * 3
+      verdict[at] = verdictOf(this.marks[from]!)
+      verdict[at + 1] = verdictOf(this.marks[from + 1]!)
+      verdict[at + 2] = verdictOf(this.marks[from + 2]!)
+    }
+    if (!this.hasClassMarks) return
+    for (let c = 0; c < count; c++) {
+      for (let status = 0; status < 3; status++) {
+        const at = c * 3 + status
+        if (this.classMarks[at] !== 0)
+          verdict[at] = verdictOf(this.marks[path[c]! * 3 + status]! | this.classMarks[at]!)
+      }
     }
   }
 
@@ -163,14 +171,15 @@ export class Groups {
   }
 
   private mark(path: number, status: Status, bits: number): void {
-    const { count, path: pathOf } = this.classes
-    for (let c = 0; c < count; c++) {
-      if (pathOf[c] === path) this.marks[c * 3 + status] = this.marks[c * 3 + status]! | bits
-    }
+    const at = path * 3 + status
+    this.marks[at] = this.marks[at]! | bits
   }
 }
 
-/** The other path. */
-export function otherPath(path: number): number {
-  return path === SHORT ? LONG : SHORT
+/** Precedence of what was said: lost (demoted) > exempt > hide and limit, which both may hold. */
+function verdictOf(bits: number): number {
+  const open = (bits & LIMIT) === 0 ? SHOWN : LIMITED
+  if ((bits & DEMOTE) !== 0) return open
+  if ((bits & EXEMPT) !== 0) return SHOWN
+  return (bits & HIDE) === 0 ? open : HIDDEN
 }

@@ -9,7 +9,7 @@ import { HorizonError } from './errors.js'
 import { defaultEstimateOptions, type EstimateOptions, Estimates } from './estimates.js'
 import { createEmitter, emitSafely, type SchedulerEmitter } from './events.js'
 import { explainRequest } from './explain.js'
-import { Groups, LIMITED } from './groups.js'
+import { Groups, HIDDEN, LIMITED } from './groups.js'
 import { checkIntegrity } from './integrity.js'
 import { createLadder, type Ladder, type LadderSpec, NO_LADDER } from './ladder.js'
 import { Lifecycle } from './lifecycle.js'
@@ -24,7 +24,7 @@ import type {
   ViewFilter,
 } from './ports.js'
 import { INPUT, WORK } from './ports.js'
-import { type ClassSpec, type ClassTable, createClassTable, LONG } from './request-class.js'
+import { type ClassSpec, type ClassTable, createClassTable, LONG, SHORT } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
@@ -461,6 +461,7 @@ export class Scheduler<Name extends string = string> {
     const { signals, cells, last } = this
     const { times } = signals
     signals.step = this.numSteps
+    signals.sumByPath()
     times[TIME.now] = cells[0]!
     let value = cells[1]!
     let stampMs = timestampMs
@@ -495,40 +496,49 @@ export class Scheduler<Name extends string = string> {
   }
 
   private count(): void {
-    const { recorder, result, groups } = this
+    const { recorder, result, groups, signals } = this
+    const { verdict, limits } = groups
     const { counts } = this.waitingSet
     const { count, path } = this.classes
-    result.waiting = this.signals.alwaysVisible
-    result.hidden = 0
-    result.protected = 0
-    result.lost = 0
-    let limitedShort = 0
-    let limitedLong = 0
+    let waiting = 0
+    let hidden = 0
     for (let c = 0; c < count; c++) {
       const at = c * 3
-      result.waiting += counts[at]! + counts[at + PROTECTED]! + counts[at + LOST]!
-      result.protected += counts[at + PROTECTED]!
-      result.lost += counts[at + LOST]!
-      const hidden = this.view.hiddenOf(c)
-      result.hidden += hidden
-      recorder.hiddenRequestSteps[c] = recorder.hiddenRequestSteps[c]! + hidden
-      if (groups.verdict[at] !== LIMITED) continue
-      if (path[c] === LONG) limitedLong += counts[at]!
-      else limitedShort += counts[at]!
+      let hiddenHere = 0
+      for (let status = ORDINARY; status <= LOST; status++) {
+        const here = counts[at + status]!
+        waiting += here
+        if (verdict[at + status] === HIDDEN) hiddenHere += here
+      }
+      if (hiddenHere > 0)
+        recorder.hiddenRequestSteps[c] = recorder.hiddenRequestSteps[c]! + hiddenHere
+      hidden += hiddenHere
     }
-    result.hidden += this.countCapped(0, limitedShort) + this.countCapped(LONG, limitedLong)
+    for (let p = SHORT; p <= LONG; p++) {
+      const limit = limits[p * 3]!
+      const over = limit < 0 ? 0 : this.limitedOn(p) - limit
+      if (over <= 0) continue
+      hidden += over
+      for (let c = 0; c < count; c++)
+        if (path[c] === p) recorder.cappedSteps[c] = recorder.cappedSteps[c]! + 1
+    }
+    result.waiting = waiting + signals.alwaysVisible
+    result.hidden = hidden
+    result.protected = signals.waitingOn(SHORT, PROTECTED) + signals.waitingOn(LONG, PROTECTED)
+    result.lost = signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST)
     recorder.steps += 1
-    if (this.signals.downstreamActive) recorder.corunningSteps += 1
+    if (signals.downstreamActive) recorder.corunningSteps += 1
   }
 
-  private countCapped(path: number, limited: number): number {
-    const over = limited - this.groups.limits[path * 3 + ORDINARY]!
-    if (limited === 0 || over <= 0) return 0
-    for (let c = 0; c < this.classes.count; c++) {
-      if (this.classes.path[c] === path)
-        this.recorder.cappedSteps[c] = this.recorder.cappedSteps[c]! + 1
+  /** Ordinary requests of a path to which a limit applies in this step. */
+  private limitedOn(path: number): number {
+    const { count, path: pathOf } = this.classes
+    let sum = 0
+    for (let c = 0; c < count; c++) {
+      if (pathOf[c] === path && this.groups.verdict[c * 3] === LIMITED)
+        sum += this.waitingSet.counts[c * 3]!
     }
-    return over
+    return sum
   }
 
   private watchStatus(): void {

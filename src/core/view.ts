@@ -130,18 +130,6 @@ export class LazyView implements View, IterableIterator<number> {
     return chunk.chosenAt[i] === this.step
   }
 
-  /** Waiting requests of a class that this step hides. @hot */
-  hiddenOf(classIndex: number): number {
-    const { counts } = this.waiting
-    const { verdict } = this.groups
-    let hidden = 0
-    for (let status = ORDINARY; status <= LOST; status++) {
-      const at = classIndex * 3 + status
-      if (verdict[at] === HIDDEN) hidden += counts[at]!
-    }
-    return hidden
-  }
-
   /** A policy may show ordinary requests and hide protected ones; lists hold the two in one run. */
   private showsMerged(classIndex: number, status: number, chosenAt: number): boolean {
     return this.groups.verdict[classIndex * 3 + status] === SHOWN || chosenAt === this.step

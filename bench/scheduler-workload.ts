@@ -1,0 +1,118 @@
+/**
+ * @module
+ * The steady state that the step benches share: eight classes (the paper's Qwen2.5-Omni), prompts log-uniform over 32 to 8,192 tokens,
+ * `size` requests waiting. Each turn takes up to 8 from the view, admits them, reports progress, lets the oldest leave, and one of the
+ * same class arrives for each. Deadlines lie
+ * beyond the horizon of the run for most and inside for some, so that requests become protected and lost at a steady trickle.
+ */
+import { INPUT } from '../src/core/ports.js'
+import { LONG } from '../src/core/request-class.js'
+import { CHUNK_BITS, CHUNK_MASK } from '../src/core/request-table.js'
+import { createScheduler, type Scheduler } from '../src/core/scheduler.js'
+import { horizonPolicy, requestProfiler } from '../src/policies/index.js'
+
+export const TAKEN_PER_STEP = 8
+
+const NAMES = ['t2t', 'a2t', 'i2t', 'v2t', 't2a', 'a2a', 'i2a', 'v2a'] as const
+
+export type BenchScheduler = Scheduler<(typeof NAMES)[number]>
+
+/** Seeded, allocation-free: xorshift over a typed array. */
+export function createRandom(seed: number): () => number {
+  const state = Uint32Array.of(seed | 1)
+  return () => {
+    let x = state[0]!
+    x ^= x << 13
+    x ^= x >>> 17
+    x ^= x << 5
+    state[0] = x
+    return state[0]! >>> 0
+  }
+}
+
+export function createBenchScheduler(size: number): BenchScheduler {
+  return createScheduler({
+    classes: NAMES.map((name, i) => ({
+      name,
+      path: i < 4 ? ('short' as const) : ('long' as const),
+      // Waiting times grow with the queue: SLOs do too, so that the share of urgent requests is alike at every size.
+      sloMs: (i < 4 ? 500 : 4000) * Math.max(1, size / 64),
+      priority: i < 4 ? 0 : 10,
+    })),
+    profiler: requestProfiler(
+      NAMES.map((name, i) => ({
+        name,
+        profile: {
+          shared: {
+            fixedMs: 8 + 4 * (i % 4),
+            promptTokens: [
+              [0, 4],
+              [1024, 40],
+              [8192, 380],
+            ],
+          },
+          ...(i < 4 ? {} : { downstream: { fixedMs: 300 + 50 * i } }),
+        },
+      })),
+    ),
+    policy: horizonPolicy(),
+    ladder: { totalSms: 142, levels: [40, 48, 56, 64, 80] },
+    estimates: { downstreamConcurrency: 4 },
+    capacity: { initialRequests: size + 4096, maxRequests: 1 << 21 },
+  })
+}
+
+/** The steady state at one size. */
+export interface SteadyState {
+  readonly scheduler: BenchScheduler
+  /** Handles taken from the view in this turn. */
+  readonly taken: Int32Array
+  /** One arrival of the class given, or of a random one (-1). */
+  arrive(classIndex: number): void
+  fill(): void
+  /** What lies between two steps: progress, hand-overs, departures, and one arrival of the same class for each request taken. */
+  settle(numTaken: number): void
+}
+
+export function createSteadyState(size: number): SteadyState {
+  const scheduler = createBenchScheduler(size)
+  const random = createRandom(12345)
+  const { cells, inputs, table } = scheduler
+  const taken = new Int32Array(64)
+  const running = new Int32Array(64)
+  let numRunning = 0
+  const arrive = (classIndex: number): void => {
+    const draw = random()
+    const octave = draw & 7
+    inputs[INPUT.promptTokens] = (32 << octave) + (((draw >>> 8) & 31) << octave)
+    scheduler.arriveNow(classIndex === -1 ? (draw >>> 16) & 7 : classIndex)
+  }
+  return {
+    scheduler,
+    taken,
+    arrive,
+    fill() {
+      for (let i = 0; i < size; i++) {
+        cells[0] = cells[0]! + 1
+        arrive(-1)
+      }
+    },
+    settle(numTaken) {
+      for (let k = 0; k < numTaken; k++) {
+        const handle = taken[k]!
+        const slot = table.slotOf(handle)
+        const classIndex = table.chunks[slot >> CHUNK_BITS]!.classIndex[slot & CHUNK_MASK]!
+        scheduler.progress(handle, 1 << 20, 1)
+        if (scheduler.classes.path[classIndex] === LONG) scheduler.enterDownstream(handle)
+        if (numRunning === running.length) {
+          scheduler.cancel(running[0]!)
+          running.copyWithin(0, 1)
+          numRunning -= 1
+        }
+        running[numRunning++] = handle
+        arrive(classIndex)
+      }
+      cells[0] = cells[0]! + TAKEN_PER_STEP
+    },
+  }
+}
