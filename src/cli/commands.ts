@@ -11,4 +11,7 @@ export interface CommandEntry {
   readonly load: () => Promise<CliCommand>
 }
 
-export const COMMANDS: readonly CommandEntry[] = []
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'run', load: async () => (await import('./commands/run.js')).runCommand },
+  { name: 'watch', load: async () => (await import('./commands/watch.js')).watchCommand },
+]
