@@ -18,6 +18,7 @@ const entries = {
   'config-file': 'src/config-file.ts',
   'adapters/index': 'src/adapters/index.ts',
   'sim/index': 'src/sim/index.ts',
+  'controller/doorbell-worker': 'src/controller/doorbell-worker.ts',
   'cli/main': 'src/cli/main.ts',
 }
 
