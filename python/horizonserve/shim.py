@@ -30,6 +30,7 @@ class Settings:
         self.stage = _integer(environ, "HORIZONSERVE_STAGE", 0)
         self.bound_us = _integer(environ, "HORIZONSERVE_BOUND_US", 2000)
         self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 0)
+        self.ring_slots = _integer(environ, "HORIZONSERVE_RING_SLOTS", 4096)
         self.enabled = environ.get("HORIZONSERVE_DISABLE", "") in ("", "0")
 
 
@@ -349,7 +350,7 @@ def open_segment(settings):
     if not settings.enabled:
         return None
     try:
-        segment = Segment.open(settings.segment, settings.stage)
+        segment = Segment.open(settings.segment, settings.stage, ring_slots=settings.ring_slots)
         segment.start_heartbeat()
         return segment
     except (WireError, OSError) as error:

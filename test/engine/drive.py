@@ -111,8 +111,8 @@ def run(engine, mode, seed, count, compare=False, priorities=False, sync=False, 
     by_id = {i.id: i for i in items}
     start = clock.ns
     at = 0
-    aborted, admitted_order, seen, preemptions, overtakes, longest = set(), {0: [], 1: []}, set(), 0, 0, 0
-    waits = {0: [], 1: []}
+    aborted, admitted_order, seen, preemptions = set(), {0: [], 1: []}, set(), 0
+    waits, everyone = {0: [], 1: []}, []
     aborts = sorted((i.abort_ms, i.id) for i in items if i.abort_ms is not None)
     while at < len(items) or scheduler.has_unfinished_requests():
         now_ms = (clock.ns - start) / 1e6
@@ -139,11 +139,11 @@ def run(engine, mode, seed, count, compare=False, priorities=False, sync=False, 
             if new.req_id not in seen:
                 seen.add(new.req_id)
                 admitted_order[item.long].append(item)
+                everyone.append(item)
                 waits[item.long].append(now_ms - item.at_ms)
         preemptions += len(output.preempted_req_ids or ())
         # A step takes as long as its tokens need; the model is of no importance, only that time passes.
         clock.ns += int((3 + tokens * 0.05) * 1e6)
-        longest = max(longest, loop.steps)
         assert loop.steps < count * 200, "the history does not end"
     loop.drain()
     loop.step()
@@ -166,7 +166,7 @@ def run(engine, mode, seed, count, compare=False, priorities=False, sync=False, 
         "waitMsP50": {name: _quantile(waits[which], 0.5) for which, name in ((0, "text"), (1, "speech"))},
         "waitMsP99": {name: _quantile(waits[which], 0.99) for which, name in ((0, "text"), (1, "speech"))},
         "disorder": {name: _disorder(admitted_order[which], priorities) for which, name in ((0, "text"), (1, "speech"))},
-        "overtakes": _overtakes(admitted_order, seen, by_id),
+        "overtakes": _overtakes(everyone),
     }
     if recorder is not None:
         result.update(comparedSteps=recorder.steps, comparedSlots=recorder.slots, differences=recorder.differences, firstDifference=recorder.first)
@@ -187,15 +187,15 @@ def _disorder(items, priorities):
     return sum(1 for a, b in zip(items, items[1:]) if key(a) > key(b))
 
 
-def _overtakes(order, seen, by_id):
-    """How often a text request was admitted although an older speech request still waited."""
-    rank = {}
-    position = 0
-    for which in (0, 1):
-        for item in order[which]:
-            rank[item.id] = position
-            position += 1
-    return sum(1 for item in order[0] if any(o.at_ms < item.at_ms for o in order[1][-1:]))
+def _overtakes(order):
+    """How many text requests were admitted before a speech request that is older."""
+    count, oldest = 0, float("inf")
+    for item in reversed(order):
+        if item.long:
+            oldest = min(oldest, item.at_ms)
+        elif oldest < item.at_ms:
+            count += 1
+    return count
 
 
 def main():

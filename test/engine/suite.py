@@ -36,7 +36,7 @@ class Skip(Exception):
 def controller(segment, mode="auto", config=None):
     """Starts a controller that waits for the segment; stopped when the case ends."""
     process = subprocess.Popen(
-        ["node", "--import", "tsx", str(ROOT / "test/engine/controller.ts"), segment, mode, json.dumps(config or {})],
+        ["node", str(ROOT / "out/engine/controller.js"), segment, mode, json.dumps(config or {})],
         cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )
     _procs.append(process)
