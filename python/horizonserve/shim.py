@@ -59,7 +59,7 @@ class Shim:
         self.mode = wire.MODE_NONE
         self.book = None
         self.entries = {}
-        self.boundary_ns = 0
+        self.boundary_ns = self.end_ns = 0
         self.last_view = None
         self.misses = 0
         self._free_slots = []
@@ -226,6 +226,7 @@ class Shim:
 
     def end_step(self, scheduled_tokens, running, is_running):
         """After the engine's own scheduling: everything is visible again, and the controller is told what happened."""
+        start = time.perf_counter_ns()
         popped, preempted = self.queue.end()
         self._admitted = 0
         for entry in preempted:
@@ -237,6 +238,7 @@ class Shim:
                 self._admit(entry, where)
         if self.mode:
             self._report(scheduled_tokens, len(running))
+        self.end_ns = time.perf_counter_ns() - start
 
     def _admit(self, entry, where):
         policy = self.policy

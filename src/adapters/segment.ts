@@ -139,11 +139,20 @@ export function attachSegment(path: string): Segment {
         hint: 'Stop it first; an engine follows one controller at a time',
       })
     }
-    const { address } = mapShared(fd, header.totalBytes)
-    return viewSegment(path, header, address, fd)
+    return viewSegment(path, header, mapApart(fd, header.totalBytes), fd)
   } catch (error) {
     closeSync(fd)
     throw error
+  }
+}
+
+/** A mapping keeps its open file alive, and with it the lock; so the lock is on an open file of its own. */
+function mapApart(fd: number, bytes: number): Pointer {
+  const own = openSync(`/proc/self/fd/${fd}`, constants.O_RDWR)
+  try {
+    return mapShared(own, bytes).address
+  } finally {
+    closeSync(own)
   }
 }
 
