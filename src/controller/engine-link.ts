@@ -10,6 +10,7 @@ import type { Segment, StageLine } from '../adapters/segment.js'
 import type { Scheduler } from '../core/index.js'
 import { type BoundaryQuestion, QUESTION_BYTES, readBell, readQuestion } from './boundary.js'
 import { createMirror, type EngineMirror, type OnFirstResponse } from './mirror.js'
+import { monotonicNs } from './monotonic-clock.js'
 import type { PublishedRules } from './published-rules.js'
 import { createPublisher, type PublishedLevel, type Publisher } from './publisher.js'
 
@@ -79,15 +80,19 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   const slots = new Uint32Array(options.answerLimit ?? 256)
   let scheduler = options.scheduler
   let rules = options.rules
-  let mirror = createMirror(scheduler, options.onFirstResponse, hasLaterStages)
+  let mirror = createMirror(scheduler, options.onFirstResponse, hasLaterStages, clockMs)
   let lastBell = readBell(u32)
   let dropped = 0
   let resyncAt = 0n
-  let now = 0n
+  let now = monotonicNs()
 
   const publisher: Publisher = createPublisher(segment, () => scheduler, level, isDownstreamActive)
   publisher.setRules(rules, options.descriptions)
   segment.acknowledge(lastBell)
+
+  function clockMs(): number {
+    return Number(now) / 1e6
+  }
 
   function hasLaterStages(): boolean {
     for (let s = 1; s < header.numStages; s++) if (segment.stage(s).claimed) return true
@@ -105,7 +110,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   }
 
   const decide = (nowNs: bigint): void => {
-    const nowMs = Math.max(Number(nowNs) / 1e6, scheduler.cells[0]!, 0)
+    const nowMs = mirror.advance(Number(nowNs) / 1e6)
     const decision = scheduler.step(
       nowMs,
       undefined,
@@ -183,7 +188,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     replace(nextScheduler, nextRules, descriptions) {
       scheduler = nextScheduler
       rules = nextRules
-      mirror = createMirror(scheduler, options.onFirstResponse, hasLaterStages)
+      mirror = createMirror(scheduler, options.onFirstResponse, hasLaterStages, clockMs)
       publisher.setRules(rules, descriptions)
       segment.requestResync()
     },

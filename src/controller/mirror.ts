@@ -31,7 +31,12 @@ export interface EngineMirror {
   slotOf(handle: number): number
   /** Requests of the core that the engine did not name in its last resync are gone. */
   readonly size: number
+  /** A time of the engine as the core can take it: never before one it has seen, ms. */
+  advance(nowMs: number): number
 }
+
+/** An event from further ahead than this is garbled: it would put the core's clock where nothing ever meets a deadline. */
+const MAX_AHEAD_MS = 60_000
 
 /**
  * Events of stage 0 drive the core. Where `hasLaterStages`, a long-path request has its first response and its end in the last
@@ -41,6 +46,7 @@ export function createMirror(
   scheduler: Scheduler,
   onFirstResponse?: OnFirstResponse,
   hasLaterStages: () => boolean = () => false,
+  clockMs: () => number = () => Number.POSITIVE_INFINITY,
 ): EngineMirror {
   const counts: MirrorCounts = {
     events: 0,
@@ -60,6 +66,12 @@ export function createMirror(
   const byId = new Map<bigint, number>()
   /** Slots named in a resync under way. */
   let named: Set<number> | undefined
+
+  let latestMs = 0
+  const advance = (nowMs: number): number => {
+    if (nowMs > latestMs) latestMs = nowMs
+    return latestMs
+  }
 
   const handleAt = (slot: number): number => {
     const handle = slot < handles.length ? handles[slot]! : 0
@@ -95,7 +107,7 @@ export function createMirror(
       if ((event.f & ARRIVAL.resync) === 0) counts.misfits += 1
       return
     }
-    const nowMs = Number(event.timeNs) / 1e6
+    const nowMs = Math.max(0, Number(event.timeNs) / 1e6)
     const { inputs, cells } = scheduler
     let handle: number
     if (event.e === 0) {
@@ -115,7 +127,7 @@ export function createMirror(
           videos: event.d >>> 16,
           sloMs: event.e,
         },
-        Math.max(nowMs, scheduler.cells[0]!, 0),
+        latestMs,
       )
     }
     if (handle === 0) {
@@ -207,9 +219,16 @@ export function createMirror(
     get size() {
       return slots.size
     },
+    advance,
     slotOf: (handle) => slots.get(handle) ?? 0,
     apply(event) {
       counts.events += 1
+      const nowMs = Number(event.timeNs) / 1e6
+      if (nowMs > clockMs() + MAX_AHEAD_MS) {
+        counts.misfits += 1
+        return
+      }
+      advance(nowMs)
       try {
         if (event.stage !== 0) changeDownstream(event)
         else if (event.kind === KIND.step) counts.steps += 1
