@@ -114,7 +114,7 @@ class HorizonQueue:
 
     def __bool__(self):
         if self.viewing:
-            return self._peek() is not None
+            return self._top is not None or self._peek() is not None
         return bool(self._order) or bool(self._front)
 
     def __iter__(self):
@@ -200,7 +200,7 @@ class HorizonQueue:
 
     def waiting_always(self):
         """Whether anything waits that must stay visible."""
-        return self._head(self._always, ALWAYS) is not None
+        return bool(self._always) and self._head(self._always, ALWAYS) is not None
 
     def _insert(self, entry):
         self._top = None
@@ -241,7 +241,9 @@ class HorizonQueue:
         elif self._rescued is not None and self._rescued.where != GONE:
             top = self._rescued
         else:
-            top = self._first_shown() or self._first_lost(self._shown)
+            top = self._first_shown()
+            if top is None and self._lost_by_deadline:
+                top = self._first_lost(self._shown)
         self._top = top
         return top
 
@@ -255,17 +257,24 @@ class HorizonQueue:
         return None
 
     def _first_shown(self):
-        best, shown = None, self._shown
+        best, best_rank, shown, heaps = None, None, self._shown, self._heaps
+        limited = self._limit >= 0
         for where in _MERGED:
             if not shown[where]:
                 continue
-            if where == _LONG_ORDINARY and self._limit >= 0:
-                found = self._first_chosen()
-            else:
-                heap = self._heaps[where]
-                found = self._head(heap, where) if heap else None
-            if found is not None and (best is None or found.rank < best.rank):
-                best = found
+            if limited and where == _LONG_ORDINARY:
+                entry = self._first_chosen()
+                if entry is not None and (best is None or entry.rank < best_rank):
+                    best, best_rank = entry, entry.rank
+                continue
+            heap = heaps[where]
+            while heap:
+                rank, entry = heap[0]
+                if entry.where == where and entry.rank == rank:
+                    if best is None or rank < best_rank:
+                        best, best_rank = entry, rank
+                    break
+                heappop(heap)
         return best
 
     def _first_of_all(self):

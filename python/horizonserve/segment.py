@@ -23,6 +23,7 @@ SHM = "/dev/shm"
 PREFIX = "horizonserve-"
 _CONTROLLER_U32 = wire.CONTROLLER_OFFSET // 4
 _CONTROLLER_I64 = wire.CONTROLLER_OFFSET // 8
+_MODE = _CONTROLLER_U32 + 3
 _BELL = wire.BOUNDARY_OFFSET // 4
 _ANSWERED = (wire.BOUNDARY_OFFSET + 64) // 4
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine())
@@ -118,6 +119,8 @@ class Segment:
         self.i64 = whole.cast("q")
         self._ring = wire.RINGS_OFFSET + stage * self.ring_slots * wire.EVENT_BYTES
         self._line = (wire.STAGE_OFFSET + stage * wire.STAGE_BYTES) // 4
+        self._ring_mask = self.ring_slots - 1
+        self._written_at = self._line + 3
         self._cursor = _CONTROLLER_U32 + 8 + stage
         self.written = self.u32[self._line + 3]
         self.dropped = 0
@@ -132,6 +135,7 @@ class Segment:
         self._timeout_ref = ctypes.byref(self._timeout)
         os.register_at_fork(after_in_child=self._forget)
         self._stopped = threading.Event()
+        self.activity = (0, 0, 0, 0)
         self.u32[self._line + 2] = os.getpid()
         self.u32[self._line + 10] = 1
         self.beat()
@@ -173,14 +177,15 @@ class Segment:
         os.close(self._fd)
 
     def beat(self):
+        """The heartbeat, and beside it what the stage holds: nobody needs that at every step."""
+        self.set_activity(*self.activity)
         self.i64[self._line // 2] = monotonic_ns()
 
     def controller_mode(self, now_ns):
         """`MODE_NONE` without a controller that is alive by its heartbeat, else its mode. A heartbeat from the future is stale too."""
-        age = now_ns - self.i64[_CONTROLLER_I64]
-        if -_STALE_NS < age < _STALE_NS:
-            return self.u32[_CONTROLLER_U32 + 3]
-        return wire.MODE_NONE
+        if -_STALE_NS < now_ns - self.i64[_CONTROLLER_I64] < _STALE_NS:
+            return self.u32[_MODE]
+        return 0
 
     def controller_pid(self):
         return self.u32[_CONTROLLER_U32 + 2]
@@ -233,17 +238,17 @@ class Segment:
 
     def post(self, kind, class_index, time_ns, id_high=0, id_low=0, a=0, b=0, c=0, d=0, e=0, f=0):
         """Appends an event; drops it when the ring is full. What is lost costs accuracy, never a request."""
-        written = self.written
-        if (written - self.u32[self._cursor]) & 0xFFFFFFFF >= self.ring_slots:
+        written, u32 = self.written, self.u32
+        if (written - u32[self._cursor]) & 0xFFFFFFFF >= self.ring_slots:
             self.dropped += 1
-            self.u32[self._line + 4] = self.dropped & 0xFFFFFFFF
+            u32[self._line + 4] = self.dropped & 0xFFFFFFFF
             return False
-        at = self._ring + (written & (self.ring_slots - 1)) * wire.EVENT_BYTES
+        at = self._ring + ((written & self._ring_mask) << 6)
         body = _pack_event(written, kind, self.stage, class_index, time_ns, id_high, id_low, a, b, c, d, e, f)
         self._map[at : at + 60] = body
-        self.u32[(at + 60) >> 2] = _crc32(body)
+        u32[(at + 60) >> 2] = _crc32(body)
         self.written = written = (written + 1) & 0xFFFFFFFF
-        self.u32[self._line + 3] = written
+        u32[self._written_at] = written
         return True
 
     def set_activity(self, running, waiting, tokens, step):
@@ -255,6 +260,7 @@ class Segment:
 
     def report_activity(self, running, waiting, tokens, step):
         """One step of a stage after the shared one."""
+        self.activity = (running, waiting, tokens, step)
         self.set_activity(running, waiting, tokens, step)
         now_ns = monotonic_ns()
         if self.controller_mode(now_ns):

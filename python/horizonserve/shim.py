@@ -17,6 +17,7 @@ from .waiting import ALWAYS, Entry, LONG, ORDINARY, PROTECTED
 from .wire import WireError
 
 log = logging.getLogger("horizonserve")
+_monotonic_ns = time.monotonic_ns
 _MAX_AGE_NS = 60_000_000_000
 _RESYNC_PER_STEP = 256
 _STATUS_NAMES = {-1: 3, ALWAYS: 3}
@@ -64,7 +65,7 @@ class Shim:
         self.misses = 0
         self._free_slots = []
         self._next_slot = 0
-        self._state = None
+        self._used = None
         self._class_epoch = self._table_epoch = None
         self._order_flags = 0
         self._session = None
@@ -151,12 +152,12 @@ class Shim:
 
     def begin_step(self, num_running):
         """At the boundary: decides what this step may see."""
-        start = time.perf_counter_ns()
-        self._step_ns = now_ns = self.clock()
-        queue = self.queue
-        segment = self.segment
+        start = _monotonic_ns()
+        clock = self.clock
         # The clock of a test may be virtual; whether a controller lives is a matter of real time.
-        mode = segment.controller_mode(time.monotonic_ns()) if segment is not None else wire.MODE_NONE
+        self._step_ns = now_ns = start if clock is _monotonic_ns else clock()
+        segment = self.segment
+        mode = segment.controller_mode(start) if segment is not None else 0
         if mode != self.mode:
             self._change_mode(mode)
         self.last_view = None
@@ -166,12 +167,17 @@ class Shim:
                 self._told_refused = segment.refused
                 log.warning("horizonserve: a published state could not be read; the one before stays in force (%d times)", segment.refused)
             if state is not None:
-                self._state = state
                 now = now_ns / 1e6
-                if self._use(state, now):
+                if state is self._used:
+                    waiting = self.queue.set
+                    if waiting.is_due(now):
+                        waiting.refresh(now)
+                    self._open_view(mode, state, now_ns, now, num_running)
+                elif self._use(state, now):
+                    self._used = state
                     self._open_view(mode, state, now_ns, now, num_running)
         self.step += 1
-        self.boundary_ns = time.perf_counter_ns() - start
+        self.boundary_ns = _monotonic_ns() - start
 
     def _use(self, state, now):
         """Brings classes and lists to the published state; false when its classes are not readable (yet)."""
@@ -226,7 +232,7 @@ class Shim:
 
     def end_step(self, scheduled_tokens, running, is_running):
         """After the engine's own scheduling: everything is visible again, and the controller is told what happened."""
-        start = time.perf_counter_ns()
+        start = _monotonic_ns()
         popped, preempted = self.queue.end()
         self._admitted = 0
         for entry in preempted:
@@ -238,7 +244,7 @@ class Shim:
                 self._admit(entry, where)
         if self.mode:
             self._report(scheduled_tokens, len(running))
-        self.end_ns = time.perf_counter_ns() - start
+        self.end_ns = _monotonic_ns() - start
 
     def _admit(self, entry, where):
         policy = self.policy
@@ -286,7 +292,7 @@ class Shim:
         if mode == wire.MODE_NONE:
             log.warning("horizonserve: no controller since %d ms; everything is visible, first come first served", wire.STALE_MS)
             self.queue.reclassify((), 0.0)
-            self._class_epoch = None
+            self._class_epoch = self._used = None
         elif self.mode == wire.MODE_NONE:
             log.warning("horizonserve: following the controller of process %d, %s", self.segment.controller_pid(), "lockstep" if mode == wire.MODE_LOCKSTEP else "published state")
         self.mode = mode
@@ -322,7 +328,7 @@ class Shim:
             self._resync_some(session)
         policy = self.policy
         waiting = len(self.queue)
-        segment.set_activity(num_running, waiting, scheduled_tokens, self.step)
+        segment.activity = (num_running, waiting, scheduled_tokens, self.step)
         segment.post(
             wire.STEP, 0, self._step_ns, 0, 0, self.step & 0xFFFFFFFF, scheduled_tokens, min(num_running, 0xFFFF) | min(waiting, 0xFFFF) << 16,
             policy.phase + 1 | policy.n << 2 | policy.passed << 15, min(self.boundary_ns, 0xFFFFFFFF), self._admitted,

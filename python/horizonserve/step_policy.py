@@ -14,6 +14,8 @@ class StepPolicy:
     """Keeps what the rules remember from step to step: the place in the cycle, N, and the credit of lost requests."""
 
     def __init__(self):
+        self._flags = None
+        self._templates = {}
         self.n = 0
         self.phase = -1
         self.passed = False
@@ -32,45 +34,50 @@ class StepPolicy:
     def decide(self, state, counts, always, step):
         """(shown, limit, rescue): which (path, status) groups are visible, the cap on ordinary long-path ones, whether to rescue."""
         flags = state.flags
+        if flags != self._flags:
+            self._prepare(flags)
         if flags & wire.OBSERVE:
             self.phase, self.passed = -1, False
             return _ALL, -1, False
-        shown = [True] * 6
-        hidden_path = -1
-        if flags & wire.ROTATE:
-            hidden_path = self._rotate(state, flags, counts, step)
-            base = hidden_path * 3
-            shown[base] = shown[base + 1] = shown[base + 2] = False
-        else:
-            self.phase = -1
-        self.passed = False
-        if flags & wire.EXEMPT_PROTECTED:
-            shown[PROTECTED] = shown[3 + PROTECTED] = True
+        hidden = self._rotate(state, flags, counts, step) if flags & wire.ROTATE else -1
+        shown = self._templates[hidden][:]
+        passed = rescue = False
         limit = -1
         if flags & wire.LIMIT_LONG:
             held = self.long_ordinary if flags & wire.CAP_SHARED else self.long_ordinary_prefill
             limit = state.longCap - held if state.longCap > held else 0
-        rescue = False
-        long_lost = True
         if flags & wire.TRIAGE:
-            long_lost = self.in_shared[LONG] == 0 and state.longDownstream == 0
-            shown[LOST] = True
-            shown[3 + LOST] = long_lost
-            if counts[LOST] + counts[3 + LOST]:
+            if self.in_shared[LONG] or state.longDownstream:
+                shown[5] = False
+            if counts[2] or counts[5]:
                 self.credit += state.shareFloor
                 if self.credit >= 1 - _HAIR:
                     self.credit -= 1
                     rescue = True
         if flags & wire.WORK_CONSERVING:
-            if hidden_path >= 0 and not self._shows_ordinary(shown, counts, limit):
-                self.passed = True
-                base = hidden_path * 3
+            if hidden >= 0 and not (shown[0] and counts[0] or shown[3] and counts[3] and limit):
+                passed = True
+                base = hidden * 3
                 shown[base] = shown[base + 1] = True
                 if not flags & wire.TRIAGE:
                     shown[base + 2] = True
-            if not always and self.in_shared == [0, 0] and state.longDownstream == 0 and not rescue and self._shows_nothing(shown, counts, limit):
+            if not always and not rescue and not state.longDownstream and not any(self.in_shared) and self._shows_nothing(shown, counts, limit):
+                self.passed = passed
                 return _ALL, -1, False
+        self.passed = passed
         return shown, limit, rescue
+
+    def _prepare(self, flags):
+        """What is shown when a path is hidden (-1: none), before counts are looked at."""
+        self._flags = flags
+        self._templates = {}
+        for hidden in (-1, SHORT, LONG):
+            shown = [where // 3 != hidden for where in range(6)]
+            if flags & wire.EXEMPT_PROTECTED:
+                shown[PROTECTED] = shown[3 + PROTECTED] = True
+            if flags & wire.TRIAGE:
+                shown[LOST] = shown[3 + LOST] = True
+            self._templates[hidden] = shown
 
     def forced(self, counts):
         """The engine runs nothing and the view is empty: whatever the rules say, work goes on."""
@@ -95,12 +102,6 @@ class StepPolicy:
         self.position = 0 if self.position + 1 >= cycle else self.position + 1
         self.phase = SHORT if at < self.n else LONG
         return LONG if at < self.n else SHORT
-
-    @staticmethod
-    def _shows_ordinary(shown, counts, limit):
-        return bool(
-            (shown[ORDINARY] and counts[ORDINARY]) or (shown[3 + ORDINARY] and counts[3 + ORDINARY] and limit != 0)
-        )
 
     @staticmethod
     def _shows_nothing(shown, counts, limit):

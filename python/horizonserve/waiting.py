@@ -159,6 +159,10 @@ class WaitingSet:
             each.live = max(0, each.live - drop)
             each.ordinary = max(0, each.ordinary - drop)
 
+    def is_due(self, now):
+        due = self._due
+        return due and due[0][0] < now
+
     def refresh(self, now):
         """Brings every list that is due up to `now` (ms)."""
         due = self._due

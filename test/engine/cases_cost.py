@@ -22,13 +22,14 @@ class NaiveScheduler(AsyncScheduler):
 
     def schedule(self, *args, **kwargs):
         before = list(self.waiting)
+        known = set(before)
         hidden = {r for i, r in enumerate(before) if i % 2}
         self.waiting.remove_requests(hidden)
         try:
             return super().schedule(*args, **kwargs)
         finally:
             left = set(self.waiting)
-            order = [r for r in self.waiting if r not in before] + [r for r in before if r in hidden or r in left]
+            order = [r for r in self.waiting if r not in known] + [r for r in before if r in hidden or r in left]
             self.waiting.clear()
             self.waiting.extend(order)
 
@@ -118,6 +119,7 @@ def cost_on_the_engines_path():
             "endUs": _pair(ends),
             "admissionsPerStep": round(ours.admitted / len(ours.samples), 2),
         }
+        print(waiting, rows[str(waiting)], flush=True)
         assert mode == wire.MODE_PUBLISHED
         shim.segment.close()
         stop(process)
