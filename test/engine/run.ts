@@ -18,7 +18,6 @@ if ('missing' in installed) {
     ['test/engine/suite.py', ...process.argv.slice(2)],
     {
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
     },
   )
   process.exitCode = status ?? 1
