@@ -30,6 +30,8 @@ export interface ControllerOptions {
   readonly answerLimit?: number
   /** How long the doorbell worker looks before it sleeps, µs. @default 0 */
   readonly spinUs?: number
+  /** The compiled doorbell worker, for a program that bundles this one. @default beside this module */
+  readonly workerFile?: URL
   /** Gets one line per event worth telling. */
   readonly log: (level: 'info' | 'warn', text: string) => void
 }
@@ -107,14 +109,17 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   const startWorker = (at: Segment): Worker => {
-    const made = openWorker({
-      path,
-      header: at.header,
-      address: at.address,
-      config,
-      answerLimit: options.answerLimit ?? 256,
-      spinUs: options.spinUs ?? 0,
-    })
+    const made = openWorker(
+      {
+        path,
+        header: at.header,
+        address: at.address,
+        config,
+        answerLimit: options.answerLimit ?? 256,
+        spinUs: options.spinUs ?? 0,
+      },
+      options.workerFile,
+    )
     made.on('message', (message: DoorbellMessage) => {
       if (message.kind === 'report') latest = message.report
     })
@@ -201,7 +206,8 @@ export function createController(options: ControllerOptions): Controller {
 }
 
 /** From sources the worker loads a compiler first; a package has it compiled, beside the entry or in the folder of this room. */
-function openWorker(workerData: DoorbellData): Worker {
+function openWorker(workerData: DoorbellData, given: URL | undefined): Worker {
+  if (given !== undefined) return new Worker(given, { workerData })
   if (import.meta.url.endsWith('.ts')) {
     const source = new URL('./doorbell-worker.ts', import.meta.url).href
     const code = `import('tsx/esm/api').then((tsx) => { tsx.register(); return import(${JSON.stringify(source)}) })`
