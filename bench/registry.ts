@@ -4,14 +4,20 @@
  */
 import type { Bench } from './bench.js'
 
-export const BENCHES: ReadonlyArray<{
+interface BenchEntry {
   readonly name: string
   readonly load: () => Promise<Bench>
-}> = [
+}
+
+export const BENCHES: readonly BenchEntry[] = [
+  { name: 'step', load: async () => (await import('./step.js')).bench },
+  { name: 'readme-api', load: async () => (await import('./readme-api.js')).bench },
+  { name: 'peers', load: async () => (await import('./peers.js')).bench },
+  { name: 'import-cost', load: async () => (await import('./import-cost.js')).bench },
+  { name: 'sim-speed', load: async () => (await import('./sim-speed.js')).bench },
   { name: 'monitor-update', load: async () => (await import('./monitor-update.js')).bench },
   {
     name: 'lockstep-round-trip',
     load: async () => (await import('./lockstep-round-trip.js')).bench,
   },
-  { name: 'step', load: async () => (await import('./step.js')).bench },
 ]

@@ -14,4 +14,9 @@ export interface CommandEntry {
 export const COMMANDS: readonly CommandEntry[] = [
   { name: 'run', load: async () => (await import('./commands/run.js')).runCommand },
   { name: 'watch', load: async () => (await import('./commands/watch.js')).watchCommand },
+  { name: 'simulate', load: async () => (await import('./commands/simulate.js')).command },
+  { name: 'calibrate', load: async () => (await import('./commands/calibrate.js')).command },
+  { name: 'report', load: async () => (await import('./commands/report.js')).command },
+  { name: 'init', load: async () => (await import('./commands/init.js')).command },
+  { name: 'fidelity', load: async () => (await import('./commands/fidelity.js')).command },
 ]

@@ -8,6 +8,7 @@
  */
 import { bucketMs, bucketOf } from './bucket.js'
 import { type ClassTable, LONG } from './request-class.js'
+import type { Chunk } from './request-table.js'
 
 export interface EstimateOptions {
   /** Weight of a new observation in the moving average of the slowdown, in (0, 1]; 0 switches the correction off. */
@@ -73,17 +74,18 @@ export class Estimates {
     if (this.slowdown[classIndex] !== published) this.onChange(classIndex)
   }
 
-  /** A long-path request was admitted; it will occupy its downstream stage for `busyMs` of solo time. */
-  enter(busyMs: number): void {
+  /** The long-path request in row `i` was admitted and will occupy its downstream stage. Rows, since a double passed is boxed. @hot */
+  enter(chunk: Chunk, i: number): void {
     this.numInFlight += 1
-    this.busyMs[0] = this.busyMs[0]! + busyMs
+    this.busyMs[0] = this.busyMs[0]! + chunk.downstreamBusyMs[i]!
     this.publishWait()
   }
 
-  /** A long-path request ended. */
-  leave(busyMs: number): void {
+  /** The long-path request in row `i` ended. @hot */
+  leave(chunk: Chunk, i: number): void {
     this.numInFlight -= 1
-    this.busyMs[0] = this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - busyMs)
+    this.busyMs[0] =
+      this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - chunk.downstreamBusyMs[i]!)
     this.publishWait()
   }
 
