@@ -29,9 +29,7 @@ export const MAX_STAGES = 8
 export const MAX_WIRE_CLASSES = 16
 export const HEADER_BYTES = 4096
 export const BANK_BYTES = 1024
-export const NUM_BANKS = 2
 export const ANSWER_OFFSET = 8192
-export const ANSWER_BYTES = 8192
 /** Most slots one lockstep answer can name; an engine admits fewer in a step. */
 export const ANSWER_SLOTS = 2000
 export const RINGS_OFFSET = 49152
@@ -41,8 +39,7 @@ export const BOUNDARY_OFFSET = 256
 export const STAGE_OFFSET = 512
 export const STAGE_BYTES = 64
 
-/** Heartbeats are renewed this often, and one older than `STALE_MS` means that its writer is gone or stuck. */
-export const HEARTBEAT_MS = 100
+/** Heartbeats are renewed at least every 100 ms; one that is older than this, ms, means that its writer is gone or stuck. */
 export const STALE_MS = 250
 
 /** Bytes of the file on which locks are taken; they carry no data. The janitor's is held while a dead segment is removed. */

@@ -4,7 +4,7 @@
  * mode and inside the doorbell worker in lockstep; it never waits.
  */
 import { createEvent } from '../adapters/events.js'
-import { KIND, MODE } from '../adapters/layout.js'
+import { KIND, MODE, STALE_MS } from '../adapters/layout.js'
 import { createRingReader, type RingReader } from '../adapters/ring.js'
 import type { Segment, StageLine } from '../adapters/segment.js'
 import type { Scheduler } from '../core/index.js'
@@ -55,7 +55,6 @@ export interface EngineLink {
 
 /** An engine asks to be told of lost events at most this often. */
 const RESYNC_AFTER_MS = 1000
-const STAGE_ACTIVE_MS = 250
 
 export function createEngineLink(options: EngineLinkOptions): EngineLink {
   const { segment } = options
@@ -104,7 +103,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     for (let s = 1; s < header.numStages; s++) {
       const line = segment.stage(s)
       if (!line.claimed || line.running + line.waiting === 0) continue
-      if (now - line.heartbeatNs < BigInt(STAGE_ACTIVE_MS) * 1_000_000n) return true
+      if (now - line.heartbeatNs < BigInt(STALE_MS) * 1_000_000n) return true
     }
     return false
   }
