@@ -10,6 +10,7 @@ No vLLM import: `horizonserve.vllm` mixes this with the engine's own `RequestQue
 from heapq import heappop, heappush
 from itertools import chain
 
+from .chosen import Chosen
 from .waiting import ALWAYS, GONE, LONG, LOST, ORDINARY, PROTECTED, SHORT, WaitingSet
 
 _LONG_ORDINARY = LONG * 3 + ORDINARY
@@ -27,7 +28,7 @@ class HorizonQueue:
         self.set = WaitingSet(self._moved)
         self._heaps = [[] for _ in range(6)]
         self._always = []
-        self._by_deadline = []
+        self._long = Chosen()
         self._lost_by_deadline = []
         self._order = {}
         self._front = {}
@@ -39,8 +40,6 @@ class HorizonQueue:
         self.viewing = False
         self._shown = _SHOWN_ALL
         self._limit = -1
-        self._chosen = []
-        self._chosen_order = []
         self._rescued = None
         self._slots = None
         self._slot_at = 0
@@ -140,7 +139,7 @@ class HorizonQueue:
         self._top = None
         self._rescued = self._first_lost() if rescue else None
         if limit >= 0 and shown[_LONG_ORDINARY]:
-            self._choose(limit)
+            self._long.choose(limit)
 
     def begin_slots(self, slots, entries):
         """Opens a view that names its requests: engine slots, in the order to try them."""
@@ -159,28 +158,6 @@ class HorizonQueue:
         preempted, self.preempted = self.preempted, []
         return popped, preempted
 
-    def visible(self):
-        """Everything that the open view shows, in reading order. For tests and diagnosis: O(n log n)."""
-        entries = list(chain(self._order.values(), self._front.values()))
-        yield from sorted((e for e in entries if e.where == ALWAYS), key=_order_key)
-        rescued = self._rescued
-        if rescued is not None:
-            yield rescued
-        merged = []
-        for where in _MERGED:
-            if self._shown[where]:
-                limited = where == _LONG_ORDINARY and self._limit >= 0
-                merged += [e for e in entries if e.where == where and (not limited or e.chosen)]
-        yield from sorted(merged, key=_rank)
-        left = 1 if self._one_lost else len(entries)
-        for entry in sorted((e for e in entries if e.where in _LOST and self._shown[e.where]), key=lambda e: (e.deadline, e.key)):
-            if entry.where == LONG * 3 + LOST:
-                left -= 1
-                if left < 0:
-                    continue
-            if entry is not rescued:
-                yield entry
-
     def reclassify(self, rows, now, limits=False, by_deadline=False):
         """Classes changed, or the controller left (no rows): every waiting request is put in again."""
         self._keep_deadlines = limits
@@ -188,9 +165,9 @@ class HorizonQueue:
         self.set.set_classes(rows)
         for heap in self._heaps:
             heap.clear()
-        self._by_deadline.clear()
+        self._long.clear()
         self._lost_by_deadline.clear()
-        self._chosen, self._chosen_order, self._always = [], [], []
+        self._always = []
         for entry in chain(self._order.values(), self._front.values()):
             entry.where = GONE
             entry.ticket = 0
@@ -225,7 +202,7 @@ class HorizonQueue:
             entry.rank = rank = (entry.deadline, entry.key) if self._rank_by_deadline else entry.key
             heappush(self._heaps[where], (rank, entry))
             if where == _LONG_ORDINARY and self._keep_deadlines:
-                heappush(self._by_deadline, (entry.deadline, entry.key, entry))
+                self._long.push(entry)
 
     def _peek(self):
         """The next request of the view, or of the whole queue when no view is open."""
@@ -263,7 +240,7 @@ class HorizonQueue:
             if not shown[where]:
                 continue
             if limited and where == _LONG_ORDINARY:
-                entry = self._first_chosen()
+                entry = self._long.first()
                 if entry is not None and (best is None or entry.rank < best_rank):
                     best, best_rank = entry, entry.rank
                 continue
@@ -313,46 +290,3 @@ class HorizonQueue:
         for item in kept:
             heappush(heap, item)
         return found
-
-    def _first_chosen(self):
-        for entry in self._chosen_order:
-            if entry.where == _LONG_ORDINARY:
-                return entry
-        return None
-
-    def _choose(self, limit):
-        """The `limit` ordinary long-path requests with the earliest deadlines, in the base order."""
-        heap = self._by_deadline
-        chosen = [e for e in self._chosen if e.where == _LONG_ORDINARY]
-        while heap and not self._is_candidate(heap[0]):
-            heappop(heap)
-        worst = max(((e.deadline, e.key) for e in chosen), default=None)
-        if len(chosen) > limit or (worst is not None and heap and heap[0][:2] < worst):
-            for entry in chosen:
-                entry.chosen = False
-                heappush(heap, (entry.deadline, entry.key, entry))
-            chosen = []
-        elif len(chosen) == len(self._chosen) == limit:
-            return
-        while len(chosen) < limit and heap:
-            item = heappop(heap)
-            if self._is_candidate(item):
-                item[2].chosen = True
-                chosen.append(item[2])
-        for entry in self._chosen:
-            if entry.where != _LONG_ORDINARY:
-                entry.chosen = False
-        self._chosen = chosen
-        self._chosen_order = sorted(chosen, key=_rank)
-
-    def _is_candidate(self, item):
-        entry = item[2]
-        return entry.where == _LONG_ORDINARY and not entry.chosen and item[1] == entry.key and item[0] == entry.deadline
-
-
-def _order_key(entry):
-    return entry.key
-
-
-def _rank(entry):
-    return entry.rank

@@ -6,21 +6,16 @@ stages hold none is dead and is replaced.
 """
 
 import ctypes
-import errno
-import fcntl
 import mmap
 import os
 import platform
-import stat
-import struct
 import threading
 import time
 
 from . import wire
+from .segment_file import create, open_checked, remove_if_dead, segment_path, try_lock
 from .wire import WireError
 
-SHM = "/dev/shm"
-PREFIX = "horizonserve-"
 _CONTROLLER_U32 = wire.CONTROLLER_OFFSET // 4
 _CONTROLLER_I64 = wire.CONTROLLER_OFFSET // 8
 _MODE = _CONTROLLER_U32 + 3
@@ -32,8 +27,6 @@ _STALE_NS = wire.STALE_MS * 1_000_000
 # The lock is held during these calls on purpose: releasing it beside one busy thread costs milliseconds to get it back.
 _syscall = ctypes.PyDLL(None, use_errno=False).syscall
 _syscall.restype = ctypes.c_long
-_LOCK = struct.Struct("hhqqi4x")
-_OFD_GETLK, _OFD_SETLK = 36, 37
 monotonic_ns = time.monotonic_ns
 _pack_event = wire.pack_event
 _crc32 = wire.zlib.crc32
@@ -41,62 +34,6 @@ _crc32 = wire.zlib.crc32
 
 class _Timespec(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_int64), ("ns", ctypes.c_int64)]
-
-
-def segment_path(name):
-    """Where the segment of this name lies. A name, not a path: it may not leave the folder."""
-    if not name or "/" in name or name.startswith(".") or len(name) > 64:
-        raise WireError(f"the name of a segment is 1 to 64 characters without '/', got {name!r}")
-    return f"{SHM}/{PREFIX}{name}"
-
-
-def _try_lock(fd, offset):
-    try:
-        fcntl.fcntl(fd, _OFD_SETLK, _LOCK.pack(fcntl.F_WRLCK, 0, offset, 1, 0))
-        return True
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN):
-            return False
-        raise
-
-
-def _is_locked(fd, offset, length=1):
-    answer = fcntl.fcntl(fd, _OFD_GETLK, _LOCK.pack(fcntl.F_WRLCK, 0, offset, length, 0))
-    return _LOCK.unpack(answer)[0] != fcntl.F_UNLCK
-
-
-def open_checked(path):
-    """A descriptor of an existing segment: a plain file of this user that nobody else may write, no link followed."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise WireError(f"{path} is a link, and links are not followed") from None
-        raise
-    info = os.fstat(fd)
-    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o077:
-        os.close(fd)
-        raise WireError(f"{path} must be a file of user {os.geteuid()} with mode 0600, got user {info.st_uid}, mode {info.st_mode & 0o7777:o}")
-    return fd
-
-
-def remove_if_dead(path):
-    """Removes the segment when no stage holds it; True when it is gone. Two that try at once do not harm each other."""
-    try:
-        fd = open_checked(path)
-    except FileNotFoundError:
-        return True
-    try:
-        if not _try_lock(fd, wire.LOCK_JANITOR) or _is_locked(fd, wire.LOCK_STAGE0, wire.MAX_STAGES):
-            return False
-        # Somebody may have put another file there between opening and locking.
-        if os.fstat(fd).st_ino == os.stat(path, follow_symlinks=False).st_ino:
-            os.unlink(path)
-        return True
-    except FileNotFoundError:
-        return True
-    finally:
-        os.close(fd)
 
 
 class Segment:
@@ -147,13 +84,13 @@ class Segment:
         for _ in range(8):
             remove_if_dead(path)
             try:
-                fd = _create(path, stage, num_stages, ring_slots)
+                fd = create(path, stage, num_stages, ring_slots)
             except FileExistsError:
                 try:
                     fd = open_checked(path)
                 except FileNotFoundError:
                     continue
-                if not _try_lock(fd, wire.LOCK_STAGE0 + stage):
+                if not try_lock(fd, wire.LOCK_STAGE0 + stage):
                     os.close(fd)
                     raise WireError(f"stage {stage} of {path} is held by another process; give every engine a name of its own") from None
                 if os.fstat(fd).st_nlink == 0:
@@ -312,22 +249,3 @@ class Segment:
         self.u32[self._line + 10] = 0
         os.close(self._fd)
         remove_if_dead(self.path)
-
-
-def _create(path, stage, num_stages, ring_slots):
-    total = wire.RINGS_OFFSET + num_stages * ring_slots * wire.EVENT_BYTES
-    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.new"
-    fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.posix_fallocate(fd, 0, total)
-        header = wire.encode_header(num_stages, ring_slots, os.getpid(), int.from_bytes(os.urandom(8), "big"), monotonic_ns())
-        wire.check_header(header, total)
-        os.pwrite(fd, header, 0)
-        _try_lock(fd, wire.LOCK_STAGE0 + stage)
-        os.link(draft, path)
-        return fd
-    except BaseException:
-        os.close(fd)
-        raise
-    finally:
-        os.unlink(draft)

@@ -5,43 +5,20 @@ that cannot be used, the engine runs as it would without us.
 """
 
 import logging
-import os
 import time
 
 from . import wire
 from .classes import ClassBook
 from .queue import HorizonQueue
-from .segment import Segment
+from .settings import Settings
 from .step_policy import StepPolicy
+from .teller import Teller
 from .waiting import ALWAYS, Entry, LONG, ORDINARY, PROTECTED
 from .wire import WireError
 
 log = logging.getLogger("horizonserve")
 _monotonic_ns = time.monotonic_ns
 _MAX_AGE_NS = 60_000_000_000
-_RESYNC_PER_STEP = 256
-_STATUS_NAMES = {-1: 3, ALWAYS: 3}
-
-
-class Settings:
-    """From the environment of the stage process; see docs/vllm-omni.md."""
-
-    def __init__(self, environ=os.environ):
-        self.segment = environ.get("HORIZONSERVE_SEGMENT", "default")
-        self.stage = _integer(environ, "HORIZONSERVE_STAGE", 0)
-        self.bound_us = _integer(environ, "HORIZONSERVE_BOUND_US", 2000)
-        self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 0)
-        self.ring_slots = _integer(environ, "HORIZONSERVE_RING_SLOTS", 4096)
-        self.enabled = environ.get("HORIZONSERVE_DISABLE", "") in ("", "0")
-
-
-def _integer(environ, name, default):
-    text = environ.get(name)
-    if text is None:
-        return default
-    if not text.isdigit():
-        raise WireError(f"{name}: expected a whole number, got {text!r}")
-    return int(text)
 
 
 class Shim:
@@ -56,6 +33,7 @@ class Shim:
         self.clock = clock
         self.wall = wall
         self.segment = segment
+        self.teller = Teller(segment)
         self.step = 0
         self.mode = wire.MODE_NONE
         self.book = None
@@ -68,11 +46,9 @@ class Shim:
         self._used = None
         self._class_epoch = self._table_epoch = None
         self._order_flags = 0
-        self._session = None
-        self._resync = None
         self._awaiting = set()
-        self._admitted = 0
-        self._step_ns = 0
+        self.admitted = 0
+        self.step_ns = 0
         self._caught_up = True
         self._told_refused = 0
 
@@ -109,17 +85,7 @@ class Shim:
         entry.deadline = entry.arrival_ns / 1e6 + slo
         waiting.add(entry, c, slo, self.book.bucket_of(c, features))
         if not entry.told:
-            self._tell(entry, 0)
-
-    def _tell(self, entry, flags):
-        entry.told = True
-        if self.segment is None:
-            return
-        f = entry.features
-        self.segment.post(
-            wire.ARRIVE, entry.class_index, entry.arrival_ns, entry.id_high, entry.id_low,
-            entry.slot, f.tokens & 0xFFFFFFFF, f.audio_ms & 0xFFFFFFFF, min(f.images, 0xFFFF) | min(f.videos, 0xFFFF) << 16, int(f.slo_ms), flags,
-        )
+            self.teller.arrival(entry, 0)
 
     def ended(self, request, aborted, output_tokens):
         """A request is gone, finished or aborted."""
@@ -133,7 +99,7 @@ class Shim:
         if self.mode and entry.told:
             if output_tokens and not entry.responded:
                 self._first_response(entry, output_tokens, self.clock())
-            self._post(wire.ABORT if aborted else wire.FINISH, entry, output_tokens)
+            self.teller.change(wire.ABORT if aborted else wire.FINISH, entry, output_tokens)
         del self.entries[entry.slot]
         self._free_slots.append(entry.slot)
 
@@ -155,7 +121,7 @@ class Shim:
         start = _monotonic_ns()
         clock = self.clock
         # The clock of a test may be virtual; whether a controller lives is a matter of real time.
-        self._step_ns = now_ns = start if clock is _monotonic_ns else clock()
+        self.step_ns = self.teller.now_ns = now_ns = start if clock is _monotonic_ns else clock()
         segment = self.segment
         mode = segment.controller_mode(start) if segment is not None else 0
         if mode != self.mode:
@@ -177,6 +143,7 @@ class Shim:
                     self._used = state
                     self._open_view(mode, state, now_ns, now, num_running)
         self.step += 1
+        self.teller.step_number = self.step
         self.boundary_ns = _monotonic_ns() - start
 
     def _use(self, state, now):
@@ -234,21 +201,21 @@ class Shim:
         """After the engine's own scheduling: everything is visible again, and the controller is told what happened."""
         start = _monotonic_ns()
         popped, preempted = self.queue.end()
-        self._admitted = 0
+        self.admitted = 0
         for entry in preempted:
             self._leave_shared(entry)
             if self.mode and entry.told:
-                self._post(wire.PREEMPT, entry, 0)
+                self.teller.change(wire.PREEMPT, entry, 0)
         for entry, where in popped:
             if is_running(entry.request):
                 self._admit(entry, where)
         if self.mode:
-            self._report(scheduled_tokens, len(running))
+            self.teller.step(self, scheduled_tokens, len(running))
         self.end_ns = _monotonic_ns() - start
 
     def _admit(self, entry, where):
         policy = self.policy
-        self._admitted += 1
+        self.admitted += 1
         if where == LONG * 3 + ORDINARY or where == ORDINARY:
             entry.admitted_ordinary = True
         if not entry.in_shared:
@@ -259,7 +226,7 @@ class Shim:
                 policy.long_ordinary_prefill += 1
         self._awaiting.add(entry)
         if self.mode and entry.told:
-            self._post(wire.ADMIT, entry, 0, where)
+            self.teller.change(wire.ADMIT, entry, 0, where)
 
     def after_output(self, output_tokens_of, prefill_done):
         """After the model's output: first responses and renewed prefills. Looks at those alone that still await one."""
@@ -278,12 +245,12 @@ class Shim:
             if not entry.responded:
                 self._first_response(entry, tokens, now)
             elif self.mode and entry.told:
-                self._post(wire.PREFILLED, entry, tokens, now=now)
+                self.teller.change(wire.PREFILLED, entry, tokens, now=now)
 
     def _first_response(self, entry, tokens, now):
         entry.responded = True
         if self.mode and entry.told:
-            self._post(wire.FIRST_RESPONSE, entry, tokens, now=now)
+            self.teller.change(wire.FIRST_RESPONSE, entry, tokens, now=now)
 
     # -- the controller ----------------------------------------------------------------------------------------------------------
 
@@ -313,54 +280,3 @@ class Shim:
                 if entry.path == LONG and entry.admitted_ordinary:
                     policy.long_ordinary += 1
                     policy.long_ordinary_prefill += entry.in_prefill
-
-    def _post(self, kind, entry, tokens, where=0, now=None):
-        self.segment.post(kind, entry.class_index, self._step_ns if now is None else now, entry.id_high, entry.id_low, entry.slot, tokens, where + 1, 0, self.step)
-
-    def _report(self, scheduled_tokens, num_running):
-        segment = self.segment
-        session = segment.session()
-        if session != self._session:
-            self._session = session
-            self._resync = list(self.entries.values())
-            segment.post(wire.SYNC_BEGIN, 0, self._step_ns, a=session & 0xFFFFFFFF, b=len(self._resync))
-        if self._resync is not None:
-            self._resync_some(session)
-        policy = self.policy
-        waiting = len(self.queue)
-        segment.activity = (num_running, waiting, scheduled_tokens, self.step)
-        segment.post(
-            wire.STEP, 0, self._step_ns, 0, 0, self.step & 0xFFFFFFFF, scheduled_tokens, min(num_running, 0xFFFF) | min(waiting, 0xFFFF) << 16,
-            policy.phase + 1 | policy.n << 2 | policy.passed << 15, min(self.boundary_ns, 0xFFFFFFFF), self._admitted,
-        )
-
-    def _resync_some(self, session):
-        """Tells a controller that attached what lives already, some per step: a step does not wait for it."""
-        for _ in range(min(_RESYNC_PER_STEP, len(self._resync))):
-            entry = self._resync.pop()
-            if self.entries.get(entry.slot) is not entry:
-                continue
-            flags = wire.ARRIVAL_RESYNC
-            if entry.in_shared:
-                flags |= wire.ARRIVAL_RUNNING
-            elif entry.where == ALWAYS and self.queue.set.classes:
-                flags |= wire.ARRIVAL_ALWAYS
-            if entry.responded:
-                flags |= wire.ARRIVAL_RESPONDED
-            self._tell(entry, flags)
-        if not self._resync:
-            self._resync = None
-            self.segment.post(wire.SYNC_END, 0, self._step_ns, a=session & 0xFFFFFFFF)
-
-
-def open_segment(settings):
-    """The segment of this stage, with its heartbeat, or None when the shim is switched off or shared memory is not to be had."""
-    if not settings.enabled:
-        return None
-    try:
-        segment = Segment.open(settings.segment, settings.stage, ring_slots=settings.ring_slots)
-        segment.start_heartbeat()
-        return segment
-    except (WireError, OSError) as error:
-        log.error("horizonserve: %s; the engine runs without a controller", error)
-        return None

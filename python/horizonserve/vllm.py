@@ -12,7 +12,8 @@ from vllm.v1.request import RequestStatus
 from .describe import describe
 from .engine_layout import layout_of
 from .queue import HorizonQueue
-from .shim import Settings, Shim, log, open_segment
+from .settings import Settings, log, open_segment
+from .shim import Shim
 
 _WAITING = RequestStatus.WAITING
 _RUNNING = RequestStatus.RUNNING

@@ -13,7 +13,7 @@ from vllm_omni.core.sched.omni_ar_scheduler import OmniARAsyncScheduler, OmniARS
 from vllm_omni.engine.serialization import deserialize_additional_information
 
 from .describe import describe
-from .shim import Settings, log, open_segment
+from .settings import Settings, log, open_segment
 from .vllm import HorizonMixin
 
 _STAGE_NAME = re.compile(r"_stage(\d+)_")

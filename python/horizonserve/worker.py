@@ -14,7 +14,8 @@ import mmap
 import os
 
 from . import wire
-from .segment import monotonic_ns, open_checked, segment_path
+from .segment import monotonic_ns
+from .segment_file import open_checked, segment_path
 from .wire import WireError
 
 log = logging.getLogger("horizonserve")

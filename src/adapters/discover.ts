@@ -7,7 +7,7 @@ import { isHorizonError } from '../core/errors.js'
 import { isByteLocked, tryLockByte } from '../native/byte-lock.js'
 import { segmentError } from './adapter-error.js'
 import { LOCK, MAX_STAGES } from './layout.js'
-import { openSegmentFile } from './segment.js'
+import { openSegmentFile } from './segment-file.js'
 
 const SHM = '/dev/shm'
 const PREFIX = 'horizonserve-'

@@ -9,4 +9,5 @@ export {
 } from './in-process.js'
 export { requestHash } from './request-hash.js'
 export { createRingReader, type RingCounts, type RingReader } from './ring.js'
-export { attachSegment, type Segment, type SegmentHeader, type StageLine } from './segment.js'
+export { attachSegment, type Segment, type StageLine } from './segment.js'
+export type { SegmentHeader } from './segment-file.js'

@@ -5,7 +5,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { BOUNDARY_OFFSET, MODE } from '../adapters/layout.js'
-import { type SegmentHeader, viewSegment } from '../adapters/segment.js'
+import { viewSegment } from '../adapters/segment.js'
+import type { SegmentHeader } from '../adapters/segment-file.js'
 import type { HorizonConfig } from '../config.js'
 import { futexAt } from '../native/futex.js'
 import { readBell } from './boundary.js'

@@ -16,7 +16,7 @@ import {
   STAGE_OFFSET,
 } from '../../src/adapters/layout.js'
 import { createRingReader } from '../../src/adapters/ring.js'
-import { decodeHeader } from '../../src/adapters/segment.js'
+import { decodeHeader } from '../../src/adapters/segment-file.js'
 import { isHorizonError } from '../../src/core/index.js'
 import { runs } from '../support/runs.js'
 import { segmentBytes } from './shared-segment.js'

@@ -24,7 +24,7 @@ import {
   RINGS_OFFSET,
 } from '../../src/adapters/layout.js'
 import { requestHash } from '../../src/adapters/request-hash.js'
-import { decodeHeader } from '../../src/adapters/segment.js'
+import { decodeHeader } from '../../src/adapters/segment-file.js'
 
 const folder = 'test/golden/wire'
 const values = JSON.parse(readFileSync(join(folder, 'values.json'), 'utf8'))

@@ -10,7 +10,8 @@ from suite import LONG, case, controller, segment_name, stop
 from workload import workload
 
 from horizonserve import wire
-from horizonserve.segment import Segment, segment_path
+from horizonserve.segment import Segment
+from horizonserve.segment_file import segment_path
 from horizonserve.vllm import HorizonScheduler
 
 TIMES = 200 if LONG else 4

@@ -16,7 +16,7 @@ from harness import Loop, RequestStatus, make_request, make_scheduler
 from workload import workload
 
 from horizonserve import wire
-from horizonserve.shim import Shim
+from horizonserve.visible import visible
 
 MODES = {"vanilla": wire.MODE_NONE, "published": wire.MODE_PUBLISHED, "lockstep": wire.MODE_LOCKSTEP}
 
@@ -48,7 +48,7 @@ class Recorder:
         always = queue.waiting_always()
         shown, limit, rescue = policy.decide(state, queue.set.counts, always, shim.step)
         queue.begin(shown, limit, rescue, bool(state.flags & wire.TRIAGE))
-        mine = [e.slot for e in queue.visible()]
+        mine = [e.slot for e in visible(queue)]
         theirs = list(answer[2])
         self.steps += 1
         self.slots += len(mine)
