@@ -8,7 +8,7 @@ import {
 } from '../../src/gpu/green-context-ladder.js'
 import { loadKernels } from '../../src/gpu/kernel-module.js'
 import { STAGE_PTX, STAGE_SOURCE_SHA256 } from '../../src/gpu/stage-ptx.js'
-import { quantile } from '../../src/gpu/step-timer.js'
+import { createStepTimer, quantile } from '../../src/gpu/step-timer.js'
 import { shuffled, sweepLadder } from '../../src/gpu/sweep.js'
 import { hasCompiler } from '../abi/double/build.js'
 import { NOTHING, openDoubleDevice, thrown } from './open-double.js'
@@ -106,6 +106,26 @@ describe.skipIf(!hasCompiler)('stages on the double', () => {
     expect(thrown(() => cuda.call('cuCtxSynchronize'))).toMatchObject({ code: 'ERR_GPU_STICKY' })
     stages.close()
     ladder.close()
+    ladder.close()
+  })
+
+  test('used after close, or beyond its events, is an error and no crash', () => {
+    const { cuda, ladder, stages } = build('sms=142;cc=89')
+    const stream = ladder.stream(ladder.offIndex, 'shared')
+    const timer = createStepTimer(cuda, 1)
+    timer.mark(stream)
+    timer.mark(stream)
+    expect(thrown(() => timer.mark(stream))).toMatchObject({ code: 'ERR_GPU_STEPS' })
+    timer.close()
+    stages.close()
+    for (const use of [
+      () => timer.mark(stream),
+      () => timer.finish(),
+      () => stages.memory.enqueue(stream),
+      () => stages.compute.enqueue(stream),
+      () => stages.probeSms(stream),
+    ])
+      expect(thrown(use)).toMatchObject({ code: 'ERR_GPU_STAGE_CLOSED' })
     ladder.close()
   })
 
