@@ -12,6 +12,7 @@ import { emptyRecord, formatSweepCsv, type SweepRecord } from '../../src/gpu/swe
 import { renderSweepReport } from '../../src/gpu/sweep-report.js'
 import { chooseLadder, parseSmSweep } from '../../src/sim/index.js'
 import { cudaDouble, hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { cli } from '../support/cli.js'
 import { runs } from '../support/runs.js'
 import { NOTHING, openCudaDouble, thrown } from './open-double.js'
@@ -21,7 +22,7 @@ const out = join(folder, 'sweep.csv')
 const report = join(folder, 'sweep.html')
 const files = ['--out', out, '--report', report]
 
-describe.skipIf(!hasCompiler)('sweep on the double', () => {
+describeDouble('sweep on the double', () => {
   beforeAll(() => {
     process.env.HORIZON_LIBCUDA = cudaDouble()
     process.env.HORIZON_LIBNVML = nvmlDouble()
