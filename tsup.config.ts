@@ -20,6 +20,8 @@ const entries = {
   'gpu/index': 'src/gpu/index.ts',
   'adapters/index': 'src/adapters/index.ts',
   'sim/index': 'src/sim/index.ts',
+  'deploy/index': 'src/deploy/index.ts',
+  'controller/doorbell-worker': 'src/controller/doorbell-worker.ts',
   'cli/main': 'src/cli/main.ts',
 }
 
