@@ -73,17 +73,17 @@ export class Estimates {
     if (this.slowdown[classIndex] !== published) this.onChange(classIndex)
   }
 
-  /** A long-path request was admitted; it will occupy its downstream stage for `busyMs` of solo time. */
-  enter(busyMs: number): void {
+  /** A long-path request was admitted; it will occupy its downstream stage for `busyMs[i]` of solo time. @hot */
+  enter(busyMs: Float64Array, i: number): void {
     this.numInFlight += 1
-    this.busyMs[0] = this.busyMs[0]! + busyMs
+    this.busyMs[0] = this.busyMs[0]! + busyMs[i]!
     this.publishWait()
   }
 
-  /** A long-path request ended. */
-  leave(busyMs: number): void {
+  /** A long-path request ended. @hot */
+  leave(busyMs: Float64Array, i: number): void {
     this.numInFlight -= 1
-    this.busyMs[0] = this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - busyMs)
+    this.busyMs[0] = this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - busyMs[i]!)
     this.publishWait()
   }
 

@@ -109,7 +109,7 @@ export class Lifecycle {
       chunk.admittedMs[i] = this.clock[0]!
       chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
       this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
-      if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs[i]!)
+      if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs, i)
     } else if (state === PREEMPTED) {
       this.unlinkAlways(slot)
       if (chunk.yieldedAt[i] !== view.pass) this.waiting.disturb()
@@ -118,7 +118,7 @@ export class Lifecycle {
         chunk.admittedMs[i] = this.clock[0]!
         chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
         this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
-        if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs[i]!)
+        if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs, i)
       }
     } else {
       this.refuse('admit', slot, 'waiting or preempted')
@@ -243,7 +243,7 @@ export class Lifecycle {
     } else if (state === DOWNSTREAM) signals.inDownstream[c] = signals.inDownstream[c]! - 1
     else this.leaveShared(chunk, i)
     if ((chunk.flags[i]! & ADMITTED) !== 0 && this.classes.path[c] === LONG) {
-      this.estimates.leave(chunk.downstreamBusyMs[i]!)
+      this.estimates.leave(chunk.downstreamBusyMs, i)
     }
     if (finished) {
       metrics.completed[c] = metrics.completed[c]! + 1

@@ -122,6 +122,8 @@ export class Scheduler<Name extends string = string> {
   private readonly sloCell = new Float64Array(1)
   /** `[0]`: latest time seen; `[1]`: timestamp of the latest pressure sample. */
   private readonly last = Float64Array.of(Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY)
+  /** `[0]`: timestamp of the pressure in `cells[1]`. A cell, for a double that crosses a call would be boxed. */
+  private readonly stamp = new Float64Array(1)
   private readonly stale: Uint8Array
   private numStale = 0
   private numSteps = 0
@@ -283,15 +285,14 @@ export class Scheduler<Name extends string = string> {
     this.checkTime(nowMs)
     this.cells[0] = nowMs
     this.cells[1] = value ?? Number.NaN
-    return this.decide(
-      typeof pressure === 'object' ? pressure.timestampMs : nowMs,
-      downstreamActive,
-    )
+    this.stamp[0] = typeof pressure === 'object' ? pressure.timestampMs : nowMs
+    return this.decide(downstreamActive)
   }
 
   /** `step` without checks or allocation: `cells[0]` is now, `cells[1]` a new pressure sample or NaN. @hot */
   stepNow(downstreamActive: boolean): Decision {
-    return this.decide(this.cells[0]!, downstreamActive)
+    this.stamp[0] = this.cells[0]!
+    return this.decide(downstreamActive)
   }
 
   /** The engine gave the request a shared-stage slot. @hot */
@@ -430,13 +431,13 @@ export class Scheduler<Name extends string = string> {
     return this.table.handleOf(slot)
   }
 
-  private decide(timestampMs: number, downstreamActive: boolean | undefined): Decision {
+  private decide(downstreamActive: boolean | undefined): Decision {
     const { signals, groups, waitingSet, result, ladder } = this
     if (this.cells[0]! > this.last[0]!) this.last[0] = this.cells[0]!
     this.watchStatus()
     if (this.numStale > 0) this.reestimate()
     waitingSet.refresh()
-    this.renewSignals(timestampMs, downstreamActive)
+    this.renewSignals(downstreamActive)
     groups.reset()
     for (let f = 0; f < this.filters.length; f++) this.filters[f]!.filter(signals, groups)
     groups.resolve(signals, this.policy.workConserving)
@@ -457,14 +458,14 @@ export class Scheduler<Name extends string = string> {
     return result
   }
 
-  private renewSignals(timestampMs: number, downstreamActive: boolean | undefined): void {
+  private renewSignals(downstreamActive: boolean | undefined): void {
     const { signals, cells, last } = this
     const { times } = signals
     signals.step = this.numSteps
     signals.sumByPath()
     times[TIME.now] = cells[0]!
     let value = cells[1]!
-    let stampMs = timestampMs
+    let stampMs = this.stamp[0]!
     // biome-ignore lint/suspicious/noSelfCompare: NaN means that the caller gave no sample
     if (value !== value && this.source !== undefined && this.source.sample(this.sample)) {
       value = this.sample.value
