@@ -6,7 +6,7 @@
  *
  * r = slowdown * work + expected downstream wait (ARCHITECTURE.md, item 8); the paper's estimate leaves the wait out.
  */
-import { bucketMs, bucketOf } from './bucket.js'
+import { bucketCell, bucketInCell, bucketMs, bucketOf } from './bucket.js'
 import { type ClassTable, LONG } from './request-class.js'
 
 export interface EstimateOptions {
@@ -103,7 +103,8 @@ export class Estimates {
       const exact = solo * this.slowdown[c]!
       const published = this.waitMs[c]!
       if (exact < published * WAIT_HYSTERESIS && exact > published / WAIT_HYSTERESIS) continue
-      this.waitMs[c] = exact === 0 ? 0 : bucketMs[bucketOf(exact)]!
+      bucketCell[0] = exact
+      this.waitMs[c] = exact === 0 ? 0 : bucketMs[bucketInCell()]!
       if (this.waitMs[c] !== published) this.onChange(c)
     }
   }

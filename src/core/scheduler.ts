@@ -3,7 +3,7 @@
  * The scheduler: one `Decision` per engine step, from a policy composed of ports. This file is the API and the order of one step;
  * each idea has its own file.
  */
-import { bucketOf } from './bucket.js'
+import { bucketCell, bucketInCell } from './bucket.js'
 import type { Decision, MutableDecision } from './decision.js'
 import { HorizonError } from './errors.js'
 import { defaultEstimateOptions, type EstimateOptions, Estimates } from './estimates.js'
@@ -409,7 +409,8 @@ export class Scheduler<Name extends string = string> {
     const { inputs, work, sloCell, waitingSet } = this
     this.profiler.annotate(classIndex, inputs, work)
     if (this.cells[0]! > this.last[0]!) this.last[0] = this.cells[0]!
-    const bucket = bucketOf(work[WORK.shared]! + work[WORK.downstream]!)
+    bucketCell[0] = work[WORK.shared]! + work[WORK.downstream]!
+    const bucket = bucketInCell()
     let list: number
     if (sloMs === undefined) {
       sloCell[0] = this.classes.sloMs[classIndex]!
