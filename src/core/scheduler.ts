@@ -3,7 +3,7 @@
  * The scheduler: one `Decision` per engine step, from a policy composed of ports. This file is the API and the order of one step;
  * each idea has its own file.
  */
-import { bucketCell, bucketInCell } from './bucket.js'
+import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
 import type { Decision, MutableDecision } from './decision.js'
 import { HorizonError } from './errors.js'
 import { defaultEstimateOptions, type EstimateOptions, Estimates } from './estimates.js'
@@ -76,6 +76,9 @@ export interface PressureReading {
   readonly value: number
   readonly timestampMs: number
 }
+
+/** Longest solo time that is told apart, ms: the last bucket. Keeps sums of them finite. */
+const MAX_WORK_MS = bucketMs[NUM_BUCKETS - 1]!
 
 const PHASES = ['short', 'long'] as const
 
@@ -213,7 +216,8 @@ export class Scheduler<Name extends string = string> {
 
   /**
    * A request entered the API at `nowMs`. Its deadline is stamped here, once. Returns its handle.
-   * Throws `ERR_CORE_CLASS`, `ERR_CORE_INPUT`, `ERR_CORE_DUPLICATE_ID`, `ERR_CORE_TIME`, `ERR_CORE_CLOCK_BACK`, `ERR_CORE_FULL`.
+   * Throws `ERR_CORE_CLASS`, `ERR_CORE_INPUT`, `ERR_CORE_DUPLICATE_ID`, `ERR_CORE_TIME`, `ERR_CORE_CLOCK_BACK`, `ERR_CORE_FULL`,
+   * and `ERR_CORE_PROFILER` when the profiler answers with no time.
    */
   arrive(request: ArrivingRequest<Name>, nowMs: number): number {
     const c = this.classes.indexOf(request.class)
@@ -243,19 +247,20 @@ export class Scheduler<Name extends string = string> {
       })
     }
     this.checkTime(nowMs)
-    this.cells[0] = nowMs
-    this.inputs[INPUT.promptTokens] = promptTokens
-    this.inputs[INPUT.audioSeconds] = audioSeconds
-    this.inputs[INPUT.images] = images
-    this.inputs[INPUT.videos] = videos
-    const handle = this.arriveWith(c, sloMs)
-    if (handle === 0) {
+    if (this.table.live >= this.table.maxRequests) {
       throw new HorizonError('ERR_CORE_FULL', 'no room for another request', {
         field: 'capacity.maxRequests',
         got: this.table.maxRequests,
         hint: 'Raise capacity.maxRequests, or refuse requests earlier',
       })
     }
+    this.inputs[INPUT.promptTokens] = promptTokens
+    this.inputs[INPUT.audioSeconds] = audioSeconds
+    this.inputs[INPUT.images] = images
+    this.inputs[INPUT.videos] = videos
+    this.annotate(c)
+    this.cells[0] = nowMs
+    const handle = this.enqueue(c, sloMs)
     if (id !== undefined) {
       this.handles.set(id, handle)
       this.ids.set(handle, id)
@@ -265,7 +270,9 @@ export class Scheduler<Name extends string = string> {
 
   /** `arrive` without checks or allocation: class index given, `cells[0]` and `inputs` filled in. 0 when the table is full. @hot */
   arriveNow(classIndex: number): number {
-    return this.arriveWith(classIndex, undefined)
+    if (this.table.live >= this.table.maxRequests) return 0
+    this.annotate(classIndex)
+    return this.enqueue(classIndex, undefined)
   }
 
   /**
@@ -275,6 +282,7 @@ export class Scheduler<Name extends string = string> {
    */
   step(nowMs: number, pressure?: number | PressureReading, downstreamActive?: boolean): Decision {
     const value = typeof pressure === 'object' ? pressure.value : pressure
+    const stampMs = typeof pressure === 'object' ? pressure.timestampMs : nowMs
     if (value !== undefined && !(value >= 0 && value <= 1)) {
       throw new HorizonError('ERR_CORE_PRESSURE', 'impossible pressure', {
         field: 'pressure',
@@ -283,9 +291,16 @@ export class Scheduler<Name extends string = string> {
       })
     }
     this.checkTime(nowMs)
+    if (!Number.isFinite(stampMs)) {
+      throw new HorizonError('ERR_CORE_PRESSURE', 'impossible time of a pressure sample', {
+        field: 'pressure.timestampMs',
+        expected: 'a finite number of ms on the clock of nowMs',
+        got: stampMs,
+      })
+    }
     this.cells[0] = nowMs
     this.cells[1] = value ?? Number.NaN
-    this.stamp[0] = typeof pressure === 'object' ? pressure.timestampMs : nowMs
+    this.stamp[0] = stampMs
     return this.decide(downstreamActive)
   }
 
@@ -405,9 +420,19 @@ export class Scheduler<Name extends string = string> {
     checkIntegrity(this)
   }
 
-  private arriveWith(classIndex: number, sloMs: number | undefined): number {
+  /** Asks the profiler, and holds its answer to what the estimates can carry. */
+  private annotate(classIndex: number): void {
+    const { work } = this
+    this.profiler.annotate(classIndex, this.inputs, work)
+    for (let k = 0; k < work.length; k++) {
+      if (!(work[k]! >= 0)) throw wrongWork(this.classes.names[classIndex]!, work[k]!)
+      if (work[k]! > MAX_WORK_MS) work[k] = MAX_WORK_MS
+    }
+  }
+
+  /** Puts the annotated request into its list. The table has room. */
+  private enqueue(classIndex: number, sloMs: number | undefined): number {
     const { inputs, work, sloCell, waitingSet } = this
-    this.profiler.annotate(classIndex, inputs, work)
     if (this.cells[0]! > this.last[0]!) this.last[0] = this.cells[0]!
     bucketCell[0] = work[WORK.shared]! + work[WORK.downstream]!
     const bucket = bucketInCell()
@@ -416,18 +441,11 @@ export class Scheduler<Name extends string = string> {
       sloCell[0] = this.classes.sloMs[classIndex]!
       list = waitingSet.lists.listOf(classIndex, bucket, sloCell[0]!)
     } else {
-      if (this.table.live >= this.table.maxRequests) return 0
       sloCell[0] = sloMs
       list = waitingSet.lists.customListOf(classIndex, bucket, sloMs)
     }
-    const slot = this.lifecycle.arrive(
-      classIndex,
-      inputs[INPUT.promptTokens]! | 0,
-      list,
-      work,
-      sloCell,
-    )
-    if (slot === -1) return 0
+    const promptTokens = inputs[INPUT.promptTokens]! | 0
+    const slot = this.lifecycle.arrive(classIndex, promptTokens, list, work, sloCell)
     waitingSet.flush()
     return this.table.handleOf(slot)
   }
@@ -472,7 +490,8 @@ export class Scheduler<Name extends string = string> {
       value = this.sample.value
       stampMs = this.sample.timestampMs
     }
-    signals.pressureIsNew = value >= 0 && value <= 1 && stampMs > last[1]!
+    signals.pressureIsNew =
+      value >= 0 && value <= 1 && stampMs > last[1]! && stampMs < Number.POSITIVE_INFINITY
     if (signals.pressureIsNew) {
       last[1] = stampMs
       times[TIME.pressure] = value
@@ -517,13 +536,16 @@ export class Scheduler<Name extends string = string> {
       hidden += hiddenHere
     }
     for (let p = SHORT; p <= LONG; p++) {
-      const limit = limits[p * 3]!
-      const over = limit < 0 ? 0 : this.limitedOn(p) - limit
+      const overLost =
+        limits[p * 3 + LOST]! < 0 ? 0 : this.limitedOn(p, LOST) - limits[p * 3 + LOST]!
+      if (overLost > 0) hidden += overLost
+      const over = limits[p * 3]! < 0 ? 0 : this.limitedOn(p, ORDINARY) - limits[p * 3]!
       if (over <= 0) continue
       hidden += over
       for (let c = 0; c < count; c++)
         if (path[c] === p) recorder.cappedSteps[c] = recorder.cappedSteps[c]! + 1
     }
+    if (groups.rescues && this.view.rescuesHidden()) hidden -= 1
     result.waiting = waiting + signals.alwaysVisible
     result.hidden = hidden
     result.protected = signals.waitingOn(SHORT, PROTECTED) + signals.waitingOn(LONG, PROTECTED)
@@ -532,13 +554,13 @@ export class Scheduler<Name extends string = string> {
     if (signals.downstreamActive) recorder.corunningSteps += 1
   }
 
-  /** Ordinary requests of a path to which a limit applies in this step. */
-  private limitedOn(path: number): number {
+  /** Requests of a path and status to which a limit applies in this step. */
+  private limitedOn(path: number, status: number): number {
     const { count, path: pathOf } = this.classes
     let sum = 0
     for (let c = 0; c < count; c++) {
-      if (pathOf[c] === path && this.groups.verdict[c * 3] === LIMITED)
-        sum += this.waitingSet.counts[c * 3]!
+      if (pathOf[c] === path && this.groups.verdict[c * 3 + status] === LIMITED)
+        sum += this.waitingSet.counts[c * 3 + status]!
     }
     return sum
   }
@@ -607,6 +629,14 @@ function staleHandle(handle: number): HorizonError {
     field: 'handle',
     got: handle,
     hint: 'The request finished or was cancelled, or the handle belongs to another scheduler',
+  })
+}
+
+function wrongWork(className: string, got: number): HorizonError {
+  return new HorizonError('ERR_CORE_PROFILER', 'the profiler wrote an impossible time', {
+    field: `profile.${className}`,
+    expected: 'numbers of ms, at least 0',
+    got,
   })
 }
 
