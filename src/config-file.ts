@@ -83,5 +83,13 @@ function parseYaml(path: string, text: string): unknown {
       cause: error,
     })
   }
-  return document.toJS({ maxAliasCount: 100 })
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (cause) {
+    throw new HorizonError('ERR_CONFIG_FILE', 'the aliases of this file cannot be resolved', {
+      field: path,
+      cause,
+      hint: cause instanceof Error ? cause.message : '',
+    })
+  }
 }

@@ -5,8 +5,23 @@ test('createHorizon runs the loop of the README', () => {
   const horizon = createHorizon({
     classes: { chat: { output: 'text', sloMs: 400 }, speech: { output: 'audio', sloMs: 6000 } },
     profile: {
-      chat: { shared: { promptTokens: [[0, 15], [4000, 160]] } },
-      speech: { shared: { promptTokens: [[0, 40], [4000, 200]] }, downstream: { fixedMs: 450 } },
+      chat: {
+        shared: {
+          promptTokens: [
+            [0, 15],
+            [4000, 160],
+          ],
+        },
+      },
+      speech: {
+        shared: {
+          promptTokens: [
+            [0, 40],
+            [4000, 200],
+          ],
+        },
+        downstream: { fixedMs: 450 },
+      },
     },
     ladder: { totalSms: 142, levels: [48, 64, 80] },
     rotation: { m: 2, nMin: 2, nMax: 8 },

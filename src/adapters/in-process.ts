@@ -49,15 +49,18 @@ export function wrap<Item, Batch>(
     step(nowMs, pressure, downstreamActive) {
       horizon.step(nowMs, pressure, downstreamActive)
       const before = scheduler.waiting.take()
-      const visible: Item[] = []
       const isHidden = new Set<Item>()
-      for (const item of before) {
-        const handle = handleOf(item)
-        if (neverHide?.(item) !== true && horizon.has(handle) && !horizon.isVisible(handle))
-          isHidden.add(item)
-        else visible.push(item)
+      try {
+        for (const item of before) {
+          const handle = handleOf(item)
+          if (neverHide?.(item) !== true && horizon.has(handle) && !horizon.isVisible(handle))
+            isHidden.add(item)
+        }
+      } catch (error) {
+        scheduler.waiting.put(before)
+        throw error
       }
-      scheduler.waiting.put(visible)
+      scheduler.waiting.put(before.filter((item) => !isHidden.has(item)))
       try {
         return scheduler.schedule()
       } finally {
@@ -81,9 +84,11 @@ function restore<Item, Batch>(
   const after = scheduler.waiting.take()
   const waitedBefore = new Set(before)
   const left = new Set(after)
-  const firstOld = after.findIndex((item) => waitedBefore.has(item))
-  const head =
-    firstOld === -1 ? after.filter((item) => !waitedBefore.has(item)) : after.slice(0, firstOld)
+  // What stands before everything that waited was put at the head. When nothing visible is left, nothing tells head from tail but that
+  // engines put preempted requests at the head and new ones at the tail.
+  let numHead = after.findIndex((item) => waitedBefore.has(item))
+  if (numHead === -1) numHead = countRunningAtHead(after, horizon, handleOf)
+  const head = after.slice(0, numHead)
   const inHead = new Set(head)
   const kept = before.filter((item) => left.has(item) || isHidden.has(item))
   const tail = after.filter((item) => !waitedBefore.has(item) && !inHead.has(item))
@@ -96,6 +101,24 @@ function restore<Item, Batch>(
   for (const item of after) {
     if (waitedBefore.has(item)) continue
     const handle = handleOf(item)
-    if (horizon.has(handle) && horizon.isScheduled(handle)) horizon.preempt(handle)
+    if (isRunning(horizon, handle)) horizon.preempt(handle)
   }
+}
+
+function countRunningAtHead<Item>(
+  queue: readonly Item[],
+  horizon: Scheduler,
+  handleOf: (item: Item) => number,
+): number {
+  let n = 0
+  try {
+    while (n < queue.length && isRunning(horizon, handleOf(queue[n]!))) n += 1
+  } catch {
+    // The queue comes first: once it stands again, the same call throws to the caller.
+  }
+  return n
+}
+
+function isRunning(horizon: Scheduler, handle: number): boolean {
+  return horizon.has(handle) && horizon.isScheduled(handle)
 }
