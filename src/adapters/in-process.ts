@@ -35,6 +35,7 @@ export interface WrappedScheduler<Batch> {
 /**
  * Wraps `scheduler`. Items that left its queue in a step are reported as admitted; the runtime reports progress and ends itself.
  * An item that the horizon does not know (its handle is stale) is never hidden.
+ * A request that arrives and leaves the queue inside one call of `schedule` was in no queue that the adapter saw: admit it yourself.
  */
 export function wrap<Item, Batch>(
   scheduler: WrappableScheduler<Item, Batch>,
@@ -84,14 +85,20 @@ function restore<Item, Batch>(
   const after = scheduler.waiting.take()
   const waitedBefore = new Set(before)
   const left = new Set(after)
-  // What stands before everything that waited was put at the head. When nothing visible is left, nothing tells head from tail but that
-  // engines put preempted requests at the head and new ones at the tail.
-  let numHead = after.findIndex((item) => waitedBefore.has(item))
-  if (numHead === -1) numHead = countRunningAtHead(after, horizon, handleOf)
-  const head = after.slice(0, numHead)
-  const inHead = new Set(head)
+  const isOld = (item: Item): boolean => waitedBefore.has(item)
+  const firstOld = after.findIndex(isOld)
+  const lastOld = after.findLastIndex(isOld)
+  // What stands before all that waited was put at the head, what stands behind it at the tail. A preempted request between them was put
+  // at the head before another was queued again there. When nothing visible is left, engines tell by what they do: preempted requests
+  // go to the head and new ones to the tail.
+  const running = runningOf(after, horizon, handleOf)
+  const numLeading = firstOld === -1 ? after.findIndex((item) => !running.has(item)) : firstOld
+  const endOfHead = firstOld === -1 ? 0 : lastOld
+  const isHead = (item: Item, at: number): boolean =>
+    !isOld(item) && (at < numLeading || numLeading === -1 || (at < endOfHead && running.has(item)))
+  const head = after.filter(isHead)
+  const tail = after.filter((item, at) => !isOld(item) && !isHead(item, at))
   const kept = before.filter((item) => left.has(item) || isHidden.has(item))
-  const tail = after.filter((item) => !waitedBefore.has(item) && !inHead.has(item))
   scheduler.waiting.put([...head, ...kept, ...tail])
   for (const item of before) {
     if (left.has(item) || isHidden.has(item)) continue
@@ -105,18 +112,18 @@ function restore<Item, Batch>(
   }
 }
 
-function countRunningAtHead<Item>(
+function runningOf<Item>(
   queue: readonly Item[],
   horizon: Scheduler,
   handleOf: (item: Item) => number,
-): number {
-  let n = 0
+): ReadonlySet<Item> {
+  const running = new Set<Item>()
   try {
-    while (n < queue.length && isRunning(horizon, handleOf(queue[n]!))) n += 1
+    for (const item of queue) if (isRunning(horizon, handleOf(item))) running.add(item)
   } catch {
     // The queue comes first: once it stands again, the same call throws to the caller.
   }
-  return n
+  return running
 }
 
 function isRunning(horizon: Scheduler, handle: number): boolean {
