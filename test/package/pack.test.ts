@@ -27,18 +27,17 @@ const horizon = createHorizon({
 })
 const h = horizon.arrive({ class: 'speech', promptTokens: 812 }, 0)
 const batch = []
-let k = 0
-for (; batch.length === 0; k++) {
+for (let k = 0; k < 3; k++) {
   const d = horizon.step(k, 0.5, false)
   for (const r of d.view) {
-    if (batch.length === 4) break
+    if (batch.length > 3) break
     batch.push(r)
     horizon.admit(r)
   }
 }
 horizon.progress(h, 812, 1)
 horizon.enterDownstream(h)
-horizon.firstResponse(h, k + 700)
+horizon.firstResponse(h, 700)
 horizon.finish(h)
 console.log(JSON.stringify({ batch: batch.length, attained: horizon.metrics().classes.speech.met, cap: horizon.decision.capSms }))
 `
