@@ -5,10 +5,11 @@ import { defineConfig } from 'tsup'
 
 /** The chart library that `report` inlines travels as a file of its own, so it is no runtime dependency. */
 async function copyChartLibrary(): Promise<void> {
-  const root = dirname(createRequire(import.meta.url).resolve('chart.js/package.json'))
+  // chart.js exports no package.json; its main file lies in dist/.
+  const dist = dirname(createRequire(import.meta.url).resolve('chart.js'))
   await mkdir('dist/vendor', { recursive: true })
-  await cp(join(root, 'dist/chart.umd.min.js'), 'dist/vendor/chart.umd.min.js')
-  await cp(join(root, 'LICENSE.md'), 'dist/vendor/chart.LICENSE.md')
+  await cp(join(dist, 'chart.umd.min.js'), 'dist/vendor/chart.umd.min.js')
+  await cp(join(dist, '../LICENSE.md'), 'dist/vendor/chart.LICENSE.md')
 }
 
 const entries = {
@@ -16,8 +17,10 @@ const entries = {
   'core/index': 'src/core/index.ts',
   'policies/index': 'src/policies/index.ts',
   'config-file': 'src/config-file.ts',
+  'gpu/index': 'src/gpu/index.ts',
   'adapters/index': 'src/adapters/index.ts',
   'sim/index': 'src/sim/index.ts',
+  'deploy/index': 'src/deploy/index.ts',
   'cli/main': 'src/cli/main.ts',
 }
 

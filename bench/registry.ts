@@ -4,7 +4,17 @@
  */
 import type { Bench } from './bench.js'
 
-export const BENCHES: ReadonlyArray<{
+interface BenchEntry {
   readonly name: string
   readonly load: () => Promise<Bench>
-}> = [{ name: 'step', load: async () => (await import('./step.js')).bench }]
+}
+
+export const BENCHES: readonly BenchEntry[] = [
+  { name: 'step', load: async () => (await import('./step.js')).bench },
+  { name: 'readme-api', load: async () => (await import('./readme-api.js')).bench },
+  { name: 'peers', load: async () => (await import('./peers.js')).bench },
+  { name: 'import-cost', load: async () => (await import('./import-cost.js')).bench },
+  { name: 'sim-speed', load: async () => (await import('./sim-speed.js')).bench },
+  { name: 'gpu-native', load: async () => (await import('./gpu-native.js')).bench },
+  { name: 'deploy-search', load: async () => (await import('./deploy-search.js')).deploySearchBench },
+]

@@ -5,8 +5,10 @@
  * `annotateNs`, `capNs`.
  */
 
+import { Bench as TinyBench } from 'tinybench'
 import { INPUT } from '../src/core/ports.js'
 import { CHUNK_BITS, CHUNK_MASK } from '../src/core/request-table.js'
+import { TIME } from '../src/core/signals.js'
 import type { Bench, BenchContext, Spread } from './bench.js'
 import { createSteadyState, type SteadyState, TAKEN_PER_STEP } from './scheduler-workload.js'
 import { spreadOf, timerCost } from './spread.js'
@@ -28,7 +30,7 @@ export const bench: Bench = {
       context.log(`  ${size} waiting`)
       for (const [row, value] of Object.entries(measure(size, context))) rows[row]![size] = value
     }
-    return { timerNs: timerCost(), ...rows, ...parts(context), sizes: SIZES }
+    return { timerNs: timerCost(), ...rows, ...(await parts(context)), sizes: SIZES }
   },
 }
 
@@ -136,30 +138,41 @@ function allocation(state: SteadyState, turns: number): number {
   return Number(best.toFixed(3))
 }
 
-/** Batches of 1,000, since one call is below the timer: mean ns per call of each batch. */
-function parts({ quick }: BenchContext): Record<string, Spread> {
+/** Calls per sample: one call is below the timer. */
+const BATCH = 1000
+
+async function parts({ quick }: BenchContext): Promise<Record<string, Spread>> {
   const { scheduler } = createSteadyState(64)
   const out = new Float64Array(3)
-  const { inputs } = scheduler
+  const { inputs, signals, ladder } = scheduler
   const cap = scheduler.policy.cap()
-  const { signals, ladder } = scheduler
   signals.downstreamActive = true
   signals.pressureIsNew = true
-  const batches = quick ? 200 : 2000
-  const batched = (run: (i: number) => void): Spread =>
-    sample(batches, () => {
-      const start = process.hrtime.bigint()
-      for (let i = 0; i < 1000; i++) run(i)
-      return Number(process.hrtime.bigint() - start) / 1000
-    })
-  return {
-    annotateNs: batched((i) => {
+  const tiny = new TinyBench({
+    time: quick ? 100 : 1000,
+    warmupTime: 100,
+    timestampProvider: 'hrtimeNow',
+  })
+  tiny.add('annotateNs', () => {
+    for (let i = 0; i < BATCH; i++) {
       inputs[INPUT.promptTokens] = 32 + i
       scheduler.profiler.annotate(i & 7, inputs, out)
-    }),
-    capNs: batched((i) => {
-      signals.times[1] = (i & 15) / 16
+    }
+  })
+  tiny.add('capNs', () => {
+    for (let i = 0; i < BATCH; i++) {
+      signals.times[TIME.pressure] = (i & 15) / 16
       signals.appliedLevel = cap.cap(signals, ladder)
+    }
+  })
+  await tiny.run()
+  const perCall = (ms: number): number => Math.round((ms * 1e6) / BATCH)
+  return Object.fromEntries(
+    tiny.tasks.map((task) => {
+      const { result } = task
+      if (!('latency' in result)) throw new Error(`bench task ${task.name} did not run`)
+      const { p50, p99, max } = result.latency
+      return [task.name, { p50: perCall(p50), p99: perCall(p99), max: perCall(max) }]
     }),
-  }
+  )
 }

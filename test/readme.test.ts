@@ -1,39 +1,45 @@
-import { expect, test } from 'vitest'
-import { createHorizon } from '../src/index.js'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { afterAll, expect, test } from 'vitest'
 
-test('createHorizon runs the loop of the README', () => {
-  const horizon = createHorizon({
-    classes: { chat: { output: 'text', sloMs: 400 }, speech: { output: 'audio', sloMs: 6000 } },
-    profile: {
-      chat: {
-        shared: {
-          promptTokens: [
-            [0, 15],
-            [4000, 160],
-          ],
-        },
-      },
-      speech: {
-        shared: {
-          promptTokens: [
-            [0, 40],
-            [4000, 200],
-          ],
-        },
-        downstream: { fixedMs: 450 },
-      },
-    },
-    ladder: { totalSms: 142, levels: [48, 64, 80] },
-    rotation: { m: 2, nMin: 2, nMax: 8 },
-    uGuard: 2,
-    longPathCap: 2,
-  })
-  const h = horizon.arrive({ class: 'speech', promptTokens: 812 }, 0)
-  horizon.arrive({ class: 'chat', promptTokens: 100, id: 'a' }, 1)
-  // @ts-expect-error class names are inferred
-  expect(() => horizon.arrive({ class: 'nope' }, 1)).toThrow(/ERR|unknown class/)
-  const d = horizon.step(2, 0.5, false)
-  expect([...d.view]).toEqual([horizon.handleOf('a')])
-  expect(horizon.explain(h)).toMatch(/hidden in this step: step 0 is a short-path step/)
-  expect(d.capSms).toBe(142)
+/** The snippets of the README, run as they stand against the built package, which they import by its name. */
+const FOLDER = 'out/readme'
+const snippets = [...readFileSync('README.md', 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
+  (match) => match[1]!,
+)
+const needsBuild = existsSync('dist/index.js') ? false : 'dist is not built: npm run build'
+
+afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
+
+test('there are snippets to run', () => {
+  expect(snippets.length).toBeGreaterThanOrEqual(2)
 })
+
+test.skipIf(needsBuild).each(snippets.map((text, i) => [i, text] as const))(
+  'snippet %i of the README compiles and runs',
+  (i, text) => {
+    mkdirSync(FOLDER, { recursive: true })
+    const file = `${FOLDER}/snippet-${i}.ts`
+    writeFileSync(file, text)
+    execFileSync(process.execPath, [
+      'node_modules/typescript/bin/tsc',
+      '--noEmit',
+      '--ignoreConfig',
+      '--strict',
+      '--target',
+      'es2023',
+      '--module',
+      'nodenext',
+      '--skipLibCheck',
+      '--types',
+      'node',
+      file,
+    ])
+    const printed = execFileSync(process.execPath, ['--import', 'tsx', file], { encoding: 'utf8' })
+    if (i === 0) {
+      expect(printed).toMatch(/^short 80 62$/m)
+      expect(printed).toMatch(/hidden in this step/)
+      expect(printed).toMatch(/^1$/m)
+    }
+  },
+)

@@ -9,6 +9,7 @@
 import { bucketCell, bucketInCell, bucketMs, bucketOf } from './bucket.js'
 import { HorizonError } from './errors.js'
 import { type ClassTable, LONG } from './request-class.js'
+import type { Chunk } from './request-table.js'
 
 export interface EstimateOptions {
   /** Weight of a new observation in the moving average of the slowdown, in (0, 1]; 0 switches the correction off. */
@@ -101,17 +102,18 @@ export class Estimates {
     if (this.slowdown[classIndex] !== published) this.onChange(classIndex)
   }
 
-  /** A long-path request was admitted; it will occupy its downstream stage for `busyMs[i]` of solo time. @hot */
-  enter(busyMs: Float64Array, i: number): void {
+  /** The long-path request in row `i` was admitted and will occupy its downstream stage. Rows, since a double passed is boxed. @hot */
+  enter(chunk: Chunk, i: number): void {
     this.numInFlight += 1
-    this.busyMs[0] = this.busyMs[0]! + busyMs[i]!
+    this.busyMs[0] = this.busyMs[0]! + chunk.downstreamBusyMs[i]!
     this.publishWait()
   }
 
-  /** A long-path request ended. @hot */
-  leave(busyMs: Float64Array, i: number): void {
+  /** The long-path request in row `i` ended. @hot */
+  leave(chunk: Chunk, i: number): void {
     this.numInFlight -= 1
-    this.busyMs[0] = this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - busyMs[i]!)
+    this.busyMs[0] =
+      this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - chunk.downstreamBusyMs[i]!)
     this.publishWait()
   }
 

@@ -36,8 +36,6 @@ const STATE_NAMES = ['free', 'waiting', 'preempted', 'prefill', 'decode', 'downs
 /** Token counts are held as 32-bit integers. */
 const MAX_TOKENS = 0x7fffffff
 
-export type RequestState = 'waiting' | 'preempted' | 'prefill' | 'decode' | 'downstream'
-
 export class Lifecycle {
   /** Head of the list of requests that wait but stay visible; `[0]`, so that the view can share it. */
   readonly alwaysHead: Int32Array = Int32Array.of(-1)
@@ -111,7 +109,7 @@ export class Lifecycle {
       chunk.admittedMs[i] = this.clock[0]!
       chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
       this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
-      if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs, i)
+      if (this.classes.path[c] === LONG) this.estimates.enter(chunk, i)
     } else if (state === PREEMPTED) {
       this.unlinkAlways(slot)
       if (chunk.yieldedAt[i] !== view.pass) this.waiting.disturb()
@@ -120,7 +118,7 @@ export class Lifecycle {
         chunk.admittedMs[i] = this.clock[0]!
         chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
         this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
-        if (this.classes.path[c] === LONG) this.estimates.enter(chunk.downstreamBusyMs, i)
+        if (this.classes.path[c] === LONG) this.estimates.enter(chunk, i)
       }
     } else {
       this.refuse('admit', slot, 'waiting or preempted')
@@ -250,7 +248,7 @@ export class Lifecycle {
     } else if (state === DOWNSTREAM) signals.inDownstream[c] = signals.inDownstream[c]! - 1
     else this.leaveShared(chunk, i)
     if ((chunk.flags[i]! & ADMITTED) !== 0 && this.classes.path[c] === LONG) {
-      this.estimates.leave(chunk.downstreamBusyMs, i)
+      this.estimates.leave(chunk, i)
     }
     if (finished) {
       metrics.completed[c] = metrics.completed[c]! + 1

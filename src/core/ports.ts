@@ -6,7 +6,6 @@
  */
 import type { Groups } from './groups.js'
 import type { Ladder } from './ladder.js'
-import type { Path } from './request-class.js'
 import type { Signals } from './signals.js'
 
 /** Places in the `inputs` of a `Profiler`. */
@@ -118,5 +117,3 @@ export interface Policy {
   /** A phase with nothing ordinary to run may pass to the other path; a view is never empty while everything is idle and work waits. */
   readonly workConserving: boolean
 }
-
-export type { Path }

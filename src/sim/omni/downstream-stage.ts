@@ -1,0 +1,78 @@
+/**
+ * @module
+ * The downstream stage: talker and vocoder, or an image generator. A first-come-first-served queue and slots of its own; all requests
+ * in slots advance by one unit (half a second of speech, one denoising step) together, and newcomers join between units.
+ */
+import type { GpuWork } from './co-running.js'
+import type { RequestPlan } from './request-plan.js'
+import type { OmniSpec } from './spec.js'
+import { downstreamWork } from './stage-work.js'
+
+export interface DownstreamStage {
+  readonly numRunning: number
+  readonly numQueued: number
+  enter(request: number): void
+  /** Composes the next unit; false when there is nothing to run. */
+  compose(work: GpuWork): boolean
+  /** Books the unit composed last. */
+  complete(nowMs: number): void
+}
+
+export interface DownstreamEvents {
+  /** A request took a slot. */
+  started(request: number): void
+  firstResponse(request: number, nowMs: number): void
+  finished(request: number, nowMs: number): void
+}
+
+export function createDownstreamStage(
+  spec: OmniSpec,
+  plan: RequestPlan,
+  events: DownstreamEvents,
+): DownstreamStage {
+  const { slots } = spec.downstream
+  const unitsDone = new Int32Array(plan.units.length)
+  const running = new Int32Array(slots)
+  // A request enters once, so the queue is a window moving over one array.
+  const queue = new Int32Array(plan.units.length)
+  let head = 0
+  let tail = 0
+  let numRunning = 0
+
+  return {
+    get numRunning() {
+      return numRunning
+    },
+    get numQueued() {
+      return tail - head
+    },
+    enter(request) {
+      queue[tail++] = request
+    },
+    compose(work) {
+      while (numRunning < slots && head < tail) {
+        const request = queue[head++] as number
+        running[numRunning++] = request
+        events.started(request)
+      }
+      if (numRunning === 0) return false
+      downstreamWork(spec, numRunning, work)
+      return true
+    },
+    complete(nowMs) {
+      let kept = 0
+      const before = numRunning
+      for (let i = 0; i < before; i++) {
+        const request = running[i] as number
+        const done = (unitsDone[request] as number) + 1
+        unitsDone[request] = done
+        if (done === plan.firstResponseUnits[request]) events.firstResponse(request, nowMs)
+        if (done === plan.units[request]) {
+          // Out of its slot before anybody hears of it.
+          numRunning--
+          events.finished(request, nowMs)
+        } else running[kept++] = request
+      }
+    },
+  }
+}
