@@ -6,7 +6,8 @@
  */
 import type { Decision } from '../core/decision.js'
 import type { BaseScheduler } from '../core/ports.js'
-import type { PressureReading, Scheduler } from '../core/scheduler.js'
+import type { Scheduler } from '../core/scheduler.js'
+import type { PressureReading } from '../core/scheduler-options.js'
 
 /** What the adapter needs of a scheduler. */
 export interface WrappableScheduler<Item, Batch> extends BaseScheduler<Batch> {

@@ -4,14 +4,15 @@
  * each idea has its own file.
  */
 import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
+import { checkInput, staleHandle, wrongWork } from './call-checks.js'
 import type { Decision, MutableDecision } from './decision.js'
 import { HorizonError } from './errors.js'
-import { defaultEstimateOptions, type EstimateOptions, Estimates } from './estimates.js'
+import { defaultEstimateOptions, Estimates } from './estimates.js'
 import { createEmitter, emitSafely, type SchedulerEmitter } from './events.js'
 import { explainRequest } from './explain.js'
-import { Groups, HIDDEN, LIMITED } from './groups.js'
+import { Groups } from './groups.js'
 import { checkIntegrity } from './integrity.js'
-import { createLadder, type Ladder, type LadderSpec, NO_LADDER } from './ladder.js'
+import { createLadder, type Ladder, NO_LADDER } from './ladder.js'
 import { Lifecycle } from './lifecycle.js'
 import { type Metrics, MetricsRecorder } from './metrics.js'
 import type {
@@ -24,58 +25,21 @@ import type {
   ViewFilter,
 } from './ports.js'
 import { INPUT, WORK } from './ports.js'
-import { type ClassSpec, type ClassTable, createClassTable, LONG, SHORT } from './request-class.js'
+import { type ClassTable, createClassTable, LONG } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
   DECODE,
   LOST,
-  ORDINARY,
   PREEMPTED,
   PREFILL,
-  PROTECTED,
   RequestTable,
 } from './request-table.js'
+import type { ArrivingRequest, PressureReading, SchedulerOptions } from './scheduler-options.js'
 import { Signals, TIME } from './signals.js'
+import { countStep } from './step-counts.js'
 import { LazyView } from './view.js'
 import { WaitingSet } from './waiting-set.js'
-
-export interface SchedulerOptions<Name extends string = string> {
-  readonly classes: readonly ClassSpec<Name>[]
-  readonly profiler: Profiler
-  readonly policy: Policy
-  /** Without one, the cap is nominal and nothing is applied. */
-  readonly ladder?: LadderSpec
-  readonly actuator?: Actuator
-  /** Sampled in each step that is given no pressure. */
-  readonly pressureSource?: PressureSource
-  readonly estimates?: Partial<EstimateOptions>
-  readonly capacity?: {
-    /** Rows made at construction; the table grows by chunks of 16,384. @default 0 */
-    readonly initialRequests?: number
-    /** Most requests held at once. Handles have 31 bits: 2^20 rows leave 2,047 generations per slot. @default 1048576 */
-    readonly maxRequests?: number
-  }
-}
-
-/** What a request brings. Inputs that are left out count as none. */
-export interface ArrivingRequest<Name extends string = string> {
-  readonly class: Name
-  readonly promptTokens?: number
-  readonly audioSeconds?: number
-  readonly images?: number
-  readonly videos?: number
-  /** External name; must not be in use. */
-  readonly id?: string
-  /** Own first-response SLO in ms instead of that of the class. */
-  readonly sloMs?: number
-}
-
-/** A reading with its own timestamp, for a caller that samples itself. A bare number counts as new in each step. */
-export interface PressureReading {
-  readonly value: number
-  readonly timestampMs: number
-}
 
 /** Longest solo time that is told apart, ms: the last bucket. Keeps sums of them finite. */
 const MAX_WORK_MS = bucketMs[NUM_BUCKETS - 1]!
@@ -471,7 +435,7 @@ export class Scheduler<Name extends string = string> {
     result.passed = groups.passed
     result.n = groups.n
     this.view.begin(this.numSteps)
-    this.count()
+    countStep(this.classes, waitingSet.counts, groups, signals, this.view, this.recorder, result)
     this.numSteps = (this.numSteps + 1) & 0x7fffffff
     this.announce()
     return result
@@ -514,55 +478,6 @@ export class Scheduler<Name extends string = string> {
   private apply(level: number): void {
     if (this.result.level !== -1) this.recorder.capChanges += 1
     this.actuator?.apply(level)
-  }
-
-  private count(): void {
-    const { recorder, result, groups, signals } = this
-    const { verdict, limits } = groups
-    const { counts } = this.waitingSet
-    const { count, path } = this.classes
-    let waiting = 0
-    let hidden = 0
-    for (let c = 0; c < count; c++) {
-      const at = c * 3
-      let hiddenHere = 0
-      for (let status = ORDINARY; status <= LOST; status++) {
-        const here = counts[at + status]!
-        waiting += here
-        if (verdict[at + status] === HIDDEN) hiddenHere += here
-      }
-      if (hiddenHere > 0)
-        recorder.hiddenRequestSteps[c] = recorder.hiddenRequestSteps[c]! + hiddenHere
-      hidden += hiddenHere
-    }
-    for (let p = SHORT; p <= LONG; p++) {
-      const overLost =
-        limits[p * 3 + LOST]! < 0 ? 0 : this.limitedOn(p, LOST) - limits[p * 3 + LOST]!
-      if (overLost > 0) hidden += overLost
-      const over = limits[p * 3]! < 0 ? 0 : this.limitedOn(p, ORDINARY) - limits[p * 3]!
-      if (over <= 0) continue
-      hidden += over
-      for (let c = 0; c < count; c++)
-        if (path[c] === p) recorder.cappedSteps[c] = recorder.cappedSteps[c]! + 1
-    }
-    if (groups.rescues && this.view.rescuesHidden()) hidden -= 1
-    result.waiting = waiting + signals.alwaysVisible
-    result.hidden = hidden
-    result.protected = signals.waitingOn(SHORT, PROTECTED) + signals.waitingOn(LONG, PROTECTED)
-    result.lost = signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST)
-    recorder.steps += 1
-    if (signals.downstreamActive) recorder.corunningSteps += 1
-  }
-
-  /** Requests of a path and status to which a limit applies in this step. */
-  private limitedOn(path: number, status: number): number {
-    const { count, path: pathOf } = this.classes
-    let sum = 0
-    for (let c = 0; c < count; c++) {
-      if (pathOf[c] === path && this.groups.verdict[c * 3 + status] === LIMITED)
-        sum += this.waitingSet.counts[c * 3 + status]!
-    }
-    return sum
   }
 
   private watchStatus(): void {
@@ -622,34 +537,6 @@ export class Scheduler<Name extends string = string> {
       })
     }
   }
-}
-
-function staleHandle(handle: number): HorizonError {
-  return new HorizonError('ERR_CORE_STALE_HANDLE', 'no live request has this handle', {
-    field: 'handle',
-    got: handle,
-    hint: 'The request finished or was cancelled, or the handle belongs to another scheduler',
-  })
-}
-
-function wrongWork(className: string, got: number): HorizonError {
-  return new HorizonError('ERR_CORE_PROFILER', 'the profiler wrote an impossible time', {
-    field: `profile.${className}`,
-    expected: 'numbers of ms, at least 0',
-    got,
-  })
-}
-
-function checkInput(field: string, value: number | undefined, max: number): number {
-  if (value === undefined) return 0
-  if (!(value >= 0 && value <= max)) {
-    throw new HorizonError('ERR_CORE_INPUT', 'impossible input', {
-      field,
-      expected: 'a finite number, at least 0',
-      got: value,
-    })
-  }
-  return value
 }
 
 /** Makes a scheduler from a policy. `createHorizon` of the main entry does the same from a configuration. */

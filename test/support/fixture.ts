@@ -6,7 +6,8 @@ import { HorizonError } from '../../src/core/errors.js'
 import type { Policy } from '../../src/core/ports.js'
 import type { ClassSpec } from '../../src/core/request-class.js'
 import { CHUNK_BITS, CHUNK_MASK, type Chunk } from '../../src/core/request-table.js'
-import { createScheduler, type Scheduler, type SchedulerOptions } from '../../src/core/scheduler.js'
+import { createScheduler, type Scheduler } from '../../src/core/scheduler.js'
+import type { SchedulerOptions } from '../../src/core/scheduler-options.js'
 import { horizonPolicy, requestProfiler, type StageProfile } from '../../src/policies/index.js'
 
 export const CLASSES = [

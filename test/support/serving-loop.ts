@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import type { Decision } from '../../src/core/decision.js'
 import type { Policy } from '../../src/core/ports.js'
 import { LOST, PROTECTED } from '../../src/core/request-table.js'
-import type { Scheduler, SchedulerOptions } from '../../src/core/scheduler.js'
+import type { Scheduler } from '../../src/core/scheduler.js'
+import type { SchedulerOptions } from '../../src/core/scheduler-options.js'
 import { CLASSES, type ClassName, rowOf, testScheduler } from './fixture.js'
 
 export interface Turn {
