@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { machine } from '../../src/deploy/bounds/machine.js'
 import { buildTaskGraph } from '../../src/deploy/ir/build-task-graph.js'
 import { compareKeys } from '../../src/deploy/search/objective.js'
@@ -7,6 +7,9 @@ import { unitsOf } from '../../src/deploy/search/units.js'
 import { runs } from '../support/runs.js'
 import { exhaust } from './support/exhaustive.js'
 import { randomPipeline } from './support/random-pipeline.js'
+
+// The long runs take minutes on a slow machine; time decides nothing here.
+vi.setConfig({ testTimeout: 3_600_000 })
 
 const COUNT = runs(90, 1_000)
 
