@@ -21,4 +21,9 @@ export const BENCHES: readonly BenchEntry[] = [
     load: async () => (await import('./deploy-search.js')).deploySearchBench,
   },
   { name: 'gate', load: async () => (await import('./gate.js')).gateBench },
+  { name: 'monitor-update', load: async () => (await import('./monitor-update.js')).bench },
+  {
+    name: 'lockstep-round-trip',
+    load: async () => (await import('./lockstep-round-trip.js')).bench,
+  },
 ]

@@ -22,4 +22,6 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'analyze', load: async () => (await import('./commands/analyze.js')).analyzeCommand },
   { name: 'plan', load: async () => (await import('./commands/plan.js')).planCommand },
   { name: 'mcp', load: async () => (await import('./commands/mcp.js')).mcpCommand },
+  { name: 'run', load: async () => (await import('./commands/run.js')).runCommand },
+  { name: 'watch', load: async () => (await import('./commands/watch.js')).watchCommand },
 ]

@@ -60,7 +60,7 @@ const open = new Map<string, CudaLibrary>()
  * @throws `ERR_GPU_DRIVER_UNAVAILABLE` when it does not load, `ERR_GPU_LIBRARY_FOREIGN` when it is no CUDA driver
  */
 export function openCuda(options: CudaOptions = {}): CudaLibrary {
-  const path = options.libraryPath ?? process.env.HORIZON_LIBCUDA ?? 'libcuda.so.1'
+  const path = options.libraryPath ?? (process.env.HORIZON_LIBCUDA || 'libcuda.so.1')
   const known = open.get(path)
   if (known !== undefined) return known
   const { library, missing } = tryOpenLibrary([path])

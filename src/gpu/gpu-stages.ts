@@ -5,7 +5,7 @@
  */
 import type { CudaLibrary } from './cuda.js'
 import type { GpuDevice } from './device.js'
-import { type Launch, loadKernels, prepareLaunch } from './kernel-module.js'
+import { closedStageError, type Launch, loadKernels, prepareLaunch } from './kernel-module.js'
 import { STAGE_PTX } from './stage-ptx.js'
 import { createStepTimer, quantile } from './step-timer.js'
 
@@ -54,6 +54,7 @@ export function createGpuStages(
     for (const step of undo.splice(0).reverse()) step()
   }
   try {
+    const isClosed = (): boolean => undo.length === 0
     const kernels = loadKernels(cuda, STAGE_PTX)
     undo.push(kernels.close)
     const allocate = (size: number): bigint => {
@@ -100,6 +101,7 @@ export function createGpuStages(
       memory: { name: 'memory', bytesPerStep: bytes * passes, enqueue: memory.enqueue },
       compute: { name: 'compute', bytesPerStep: 0, enqueue: compute.enqueue },
       probeSms(on, spinClocks = 200_000) {
+        if (isClosed()) throw closedStageError()
         const launch = prepareLaunch(cuda, kernels.kernel('horizon_smid'), numProbes, 32, [
           { type: 'pointer', value: smids },
           { type: 'u64', value: BigInt(spinClocks) },

@@ -3,6 +3,8 @@
  * Kernels loaded from PTX. As a library (CUDA 12.0) they belong to no context and run in whichever a stream is of; that is what a
  * ladder of contexts needs. Older drivers load a module into the current context instead.
  */
+
+import { HorizonError } from '../core/errors.js'
 import { allocateNative } from '../native/native-buffer.js'
 import type { CudaLibrary } from './cuda.js'
 
@@ -63,11 +65,28 @@ export function prepareLaunch(
     memory.u64[at] = BigInt(argument.value)
   })
   const launch = cuda.raw('cuLaunchKernel')
+  let isFree = false
   return {
     enqueue(stream) {
+      // The driver would read freed memory: better an error than a crash.
+      if (isFree) throw closedStageError()
       const result = launch(kernel, grid, 1, 1, block, 1, 1, 0, stream, memory.pointer, null)
       if (result !== 0) cuda.check('cuLaunchKernel', result)
     },
-    free: memory.free,
+    free() {
+      isFree = true
+      memory.free()
+    },
   }
+}
+
+/** The error of anything launched or timed after its `close()`. */
+export function closedStageError(): HorizonError {
+  return new HorizonError(
+    'ERR_GPU_STAGE_CLOSED',
+    'the stage or timer is closed and its memory given back',
+    {
+      hint: 'Close stages and timers after the last step',
+    },
+  )
 }

@@ -42,7 +42,7 @@ const open = new Map<string, NvmlLibrary>()
  * @throws `ERR_GPU_NVML_UNAVAILABLE` when it does not load, `ERR_GPU_LIBRARY_FOREIGN` when it is something else
  */
 export function openNvml(options: NvmlOptions = {}): NvmlLibrary {
-  const path = options.libraryPath ?? process.env.HORIZON_LIBNVML ?? 'libnvidia-ml.so.1'
+  const path = options.libraryPath ?? (process.env.HORIZON_LIBNVML || 'libnvidia-ml.so.1')
   const known = open.get(path)
   if (known !== undefined) return known
   const { library, missing } = tryOpenLibrary([path])

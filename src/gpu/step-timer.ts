@@ -2,8 +2,11 @@
  * @module
  * Times of steps on the GPU by events, so that the host's own jitter is not in them.
  */
+
+import { HorizonError } from '../core/errors.js'
 import { CU } from './abi.js'
 import type { CudaLibrary } from './cuda.js'
+import { closedStageError } from './kernel-module.js'
 
 /** A row of events around consecutive steps of one stream. */
 export interface StepTimer {
@@ -32,10 +35,14 @@ export function createStepTimer(cuda: CudaLibrary, maxSteps: number): StepTimer 
   let marks = 0
   return {
     mark(stream) {
-      cuda.call('cuEventRecord', events[marks] as bigint, stream)
+      const event = events[marks]
+      if (event === undefined)
+        throw events.length === 0 ? closedStageError() : tooManySteps(maxSteps)
+      cuda.call('cuEventRecord', event, stream)
       marks += 1
     },
     finish() {
+      if (events.length === 0) throw closedStageError()
       const times: number[] = []
       if (marks > 0) cuda.call('cuEventSynchronize', events[marks - 1] as bigint)
       for (let i = 1; i < marks; i++) {
@@ -52,6 +59,12 @@ export function createStepTimer(cuda: CudaLibrary, maxSteps: number): StepTimer 
     },
     close,
   }
+}
+
+function tooManySteps(maxSteps: number): HorizonError {
+  return new HorizonError('ERR_GPU_STEPS', 'the timer has no event left', {
+    expected: `at most ${maxSteps} steps between two calls of finish()`,
+  })
 }
 
 /** Quantile by the nearest rank of unsorted values; `NaN` of none. */

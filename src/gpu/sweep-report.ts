@@ -54,7 +54,7 @@ const CHARTS: readonly Chart[] = [
 
 const WIDTH = 640
 const HEIGHT = 260
-const PAD = { left: 56, right: 150, top: 12, bottom: 40 }
+const PAD = { left: 56, right: 172, top: 12, bottom: 40 }
 
 /** The whole page. `facts` are lines on where the numbers are from. */
 export function renderSweepReport(
@@ -76,11 +76,13 @@ h2 { font-size: 1rem; margin: 1.6rem 0 .3rem } ul { color: var(--soft) } svg { w
 svg text { font: 12px system-ui, sans-serif; fill: var(--soft) } .grid { stroke: var(--grid) }
 .l0 { stroke: var(--a); fill: var(--a) } .l1 { stroke: var(--b); fill: var(--b) } .l2 { stroke: var(--c); fill: var(--c) }
 polyline { fill: none !important; stroke-width: 2 } circle { stroke: none }
-.scroll { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums } th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--grid) }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 0 1.5rem } .scroll { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums } th, td { white-space: nowrap; padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--grid) }
 </style>
 <h1>${escapeHtml(title)}</h1>
 <ul>${facts.map((fact) => `<li>${escapeHtml(fact)}</li>`).join('')}</ul>
+<div class="charts">
 ${charts}
+</div>
 <h2>All numbers</h2>
 <div class="scroll">${renderTable(records)}</div>
 </html>
@@ -124,11 +126,11 @@ function renderChart(chart: Chart, records: readonly SweepRecord[]): string {
     const y = PAD.top + 14 + i * 18
     return `<polyline class="${className}" points="${path}"/>${dots.join('')}<circle class="${className}" cx="${WIDTH - PAD.right + 14}" cy="${y - 4}" r="4"/><text x="${WIDTH - PAD.right + 24}" y="${y}">${escapeHtml(label)}</text>`
   })
-  return `<h2>${escapeHtml(chart.title)} (${chart.unit})</h2>
+  return `<section><h2>${escapeHtml(chart.title)} (${chart.unit})</h2>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeHtml(chart.title)}">
 ${grid.join('')}${ticks.join('')}${drawn.join('')}
 <text x="${PAD.left + plotWidth / 2}" y="${HEIGHT - 6}" text-anchor="middle">SMs of the shared stage</text>
-</svg>`
+</svg></section>`
 }
 
 function renderTable(records: readonly SweepRecord[]): string {

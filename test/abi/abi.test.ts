@@ -7,12 +7,13 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import * as abi from '../../src/gpu/abi.js'
 import { CUDA_BASE, CUDA_GREEN, CUDA_LATER, CUDA_SYMBOL_SINCE } from '../../src/gpu/cuda-symbols.js'
 import { NVML_BASE, NVML_GPM } from '../../src/gpu/nvml-symbols.js'
 import { loadKoffi } from '../../src/native/koffi.js'
-import { cudaDouble, hasCompiler, NO_HEADERS, nvmlDouble, realHeaders } from './double/build.js'
+import { cudaDouble, NO_HEADERS, nvmlDouble, realHeaders } from './double/build.js'
+import { describeDouble } from './double/describe.js'
 
 const STRUCTS: readonly abi.StructAbi[] = [
   abi.CU_DEV_RESOURCE,
@@ -128,7 +129,7 @@ function printed(flags: readonly string[]): string[] {
   }
 }
 
-describe.skipIf(!hasCompiler)('the tables of abi.ts', () => {
+describeDouble('the tables of abi.ts', () => {
   test('say what a compiler says of the minimal header', () => {
     const double = join(import.meta.dirname, 'double')
     const flags = [`-I${double}`, '-DCUDA_HEADER="cuda-min.h"', '-DNVML_HEADER="nvml-min.h"']

@@ -1,12 +1,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { EXIT } from '../../src/cli/command.js'
 import { checkMps, checkPython, checkSharedMemory } from '../../src/gpu/check-host.js'
 import { type DoctorReport, runDoctor } from '../../src/gpu/doctor.js'
 import { tryOpenLibrary } from '../../src/native/library.js'
-import { cudaDouble, hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { cudaDouble, nvmlDouble } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { cli } from '../support/cli.js'
 import { openCudaDouble } from './open-double.js'
 
@@ -44,7 +45,7 @@ test('a library that is not NVIDIA’s is a line, not a crash', () => {
   expect(statusOf(report, 'nvml')).toBe('missing')
 })
 
-describe.skipIf(!hasCompiler)('doctor on the doubles', () => {
+describeDouble('doctor on the doubles', () => {
   const look = (cudaSpec: string, nvmlSpec: string, version = 12080): DoctorReport => {
     const { cuda } = openCudaDouble(cudaSpec, version)
     const path = nvmlDouble()

@@ -9,7 +9,7 @@ import { countDevices, openDevice } from '../../src/gpu/device.js'
 import { assertInForce, createGreenContextActuator } from '../../src/gpu/green-context-actuator.js'
 import { createGreenContextLadder } from '../../src/gpu/green-context-ladder.js'
 import { createMpsActuator, createNoActuator, mpsPercentage } from '../../src/gpu/mps-actuator.js'
-import { hasCompiler } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { NOTHING, openCudaDouble, openDoubleDevice, thrown } from './open-double.js'
 
 describe('a driver that is not there', () => {
@@ -30,7 +30,7 @@ describe('a driver that is not there', () => {
   })
 })
 
-describe.skipIf(!hasCompiler)('the driver double', () => {
+describeDouble('the driver double', () => {
   test('no GPU: the driver’s 100 becomes an environment error with the way out', () => {
     const { cuda } = openCudaDouble('devices=0')
     const error = thrown(() => initCuda(cuda))
@@ -97,7 +97,7 @@ describe.skipIf(!hasCompiler)('the driver double', () => {
   })
 })
 
-describe.skipIf(!hasCompiler)('the Green Context actuator', () => {
+describeDouble('the Green Context actuator', () => {
   test('apply makes the row’s context current, readBack finds it', () => {
     const { cuda, device, live } = openDoubleDevice('sms=142;cc=89')
     const ladder = createGreenContextLadder(cuda, device, { levels: [40, 72, 104] })

@@ -4,11 +4,12 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
-import { cudaDouble, hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { expect, test, vi } from 'vitest'
+import { cudaDouble, nvmlDouble } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { openCudaDouble } from './open-double.js'
 
-describe.skipIf(!hasCompiler)('docs/gpu.md', () => {
+describeDouble('docs/gpu.md', () => {
   test('its program runs and closes what it opened', async () => {
     const block = /```ts\n([\s\S]*?)```/.exec(readFileSync('docs/gpu.md', 'utf8'))?.[1] ?? ''
     const folder = join(import.meta.dirname, '../../out')

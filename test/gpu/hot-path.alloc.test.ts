@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createGpmBandwidthProbe } from '../../src/gpu/gpm-bandwidth.js'
 import { createGreenContextActuator } from '../../src/gpu/green-context-actuator.js'
 import { createGreenContextLadder } from '../../src/gpu/green-context-ladder.js'
@@ -7,7 +7,8 @@ import { createNvmlSamplesProbe } from '../../src/gpu/nvml-samples.js'
 import { createNvmlUtilizationProbe } from '../../src/gpu/nvml-utilization.js'
 import { createPressureSource } from '../../src/gpu/pressure-source.js'
 import { sharedStepClock } from '../../src/gpu/step-clock.js'
-import { hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { nvmlDouble } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { openDoubleDevice } from './open-double.js'
 
 const CALLS = 50_000
@@ -26,7 +27,7 @@ function bytesPerCall(call: (i: number) => void): number {
   return least
 }
 
-describe.skipIf(!hasCompiler)('after warm-up nothing is allocated per step', () => {
+describeDouble('after warm-up nothing is allocated per step', () => {
   test('by a switch and its read-back', () => {
     const { cuda, device } = openDoubleDevice()
     const ladder = createGreenContextLadder(cuda, device, { levels: [40, 72, 104] })

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   createGreenContextLadder,
   type GreenContextLadder,
 } from '../../src/gpu/green-context-ladder.js'
 import { parseLadderDescription } from '../../src/gpu/ladder-description.js'
 import { spreadLevels } from '../../src/gpu/ladder-plan.js'
-import { hasCompiler } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { runs } from '../support/runs.js'
 import { NOTHING, openDoubleDevice, thrown } from './open-double.js'
 
@@ -24,7 +24,7 @@ function counts(ladder: GreenContextLadder): [number, number][] {
   return ladder.rows.map((row) => [row.sharedSms, row.downstreamSms])
 }
 
-describe.skipIf(!hasCompiler)('a ladder on the double', () => {
+describeDouble('a ladder on the double', () => {
   test.each(PARTS)(
     'of $sms SMs: sides sum to the device, rows rise, counts are read back',
     ({ sms, cc, spec }) => {

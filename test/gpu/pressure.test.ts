@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { PressureSample } from '../../src/core/ports.js'
 import { createGpmBandwidthProbe, supportsGpm } from '../../src/gpu/gpm-bandwidth.js'
 import {
@@ -18,6 +18,7 @@ import { createNoPressureSource, createPressureSource } from '../../src/gpu/pres
 import { createMonotonicClock, sharedStepClock } from '../../src/gpu/step-clock.js'
 import { tryOpenLibrary } from '../../src/native/library.js'
 import { hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { thrown } from './open-double.js'
 
 function empty(): PressureSample {
@@ -33,9 +34,9 @@ test('NVML that is not there, or is something else, is told apart', () => {
   })
 })
 
-describe.skipIf(!hasCompiler)('pressure on the NVML double', () => {
+describeDouble('pressure on the NVML double', () => {
   const path = hasCompiler ? nvmlDouble() : ''
-  const { library } = tryOpenLibrary([path])
+  const library = hasCompiler ? tryOpenLibrary([path]).library : undefined
   const configureDouble = library?.bind('void horizon_nvml_double_configure(const char *spec)')
   const advance = library?.bind('void horizon_nvml_double_advance(int us)')
   const ms = new Float64Array(1)

@@ -3,7 +3,7 @@
  * The whole loop on the doubles: pressure by NVML, the core's cap controller, the Green Context actuator, and the SMs that kernels
  * then run on.
  */
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createGpuStages } from '../../src/gpu/gpu-stages.js'
 import { createGreenContextActuator } from '../../src/gpu/green-context-actuator.js'
 import { createGreenContextLadder } from '../../src/gpu/green-context-ladder.js'
@@ -14,10 +14,11 @@ import { createPressureSource } from '../../src/gpu/pressure-source.js'
 import { sharedStepClock } from '../../src/gpu/step-clock.js'
 import { createHorizon } from '../../src/index.js'
 import { tryOpenLibrary } from '../../src/native/library.js'
-import { hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { nvmlDouble } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { NOTHING, openDoubleDevice } from './open-double.js'
 
-describe.skipIf(!hasCompiler)('the loop on the doubles', () => {
+describeDouble('the loop on the doubles', () => {
   test('a decision is in force on the GPU before the step runs', () => {
     const { cuda, device, live } = openDoubleDevice('sms=142;cc=89')
     const ladder = createGreenContextLadder(cuda, device, {

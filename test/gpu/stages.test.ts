@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createGpuStages, type GpuStages } from '../../src/gpu/gpu-stages.js'
 import {
   createGreenContextLadder,
@@ -8,9 +8,9 @@ import {
 } from '../../src/gpu/green-context-ladder.js'
 import { loadKernels } from '../../src/gpu/kernel-module.js'
 import { STAGE_PTX, STAGE_SOURCE_SHA256 } from '../../src/gpu/stage-ptx.js'
-import { quantile } from '../../src/gpu/step-timer.js'
+import { createStepTimer, quantile } from '../../src/gpu/step-timer.js'
 import { shuffled, sweepLadder } from '../../src/gpu/sweep.js'
-import { hasCompiler } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { NOTHING, openDoubleDevice, thrown } from './open-double.js'
 
 function build(
@@ -35,7 +35,7 @@ test('the PTX was built from the source beside it', () => {
     expect(STAGE_PTX).toContain(`.entry ${kernel}(`)
 })
 
-describe.skipIf(!hasCompiler)('stages on the double', () => {
+describeDouble('stages on the double', () => {
   test.each([12040, 12080, 13010])(
     'both sides of a row run on disjoint SMs that make up the device (driver %i)',
     (version) => {
@@ -106,6 +106,26 @@ describe.skipIf(!hasCompiler)('stages on the double', () => {
     expect(thrown(() => cuda.call('cuCtxSynchronize'))).toMatchObject({ code: 'ERR_GPU_STICKY' })
     stages.close()
     ladder.close()
+    ladder.close()
+  })
+
+  test('used after close, or beyond its events, is an error and no crash', () => {
+    const { cuda, ladder, stages } = build('sms=142;cc=89')
+    const stream = ladder.stream(ladder.offIndex, 'shared')
+    const timer = createStepTimer(cuda, 1)
+    timer.mark(stream)
+    timer.mark(stream)
+    expect(thrown(() => timer.mark(stream))).toMatchObject({ code: 'ERR_GPU_STEPS' })
+    timer.close()
+    stages.close()
+    for (const use of [
+      () => timer.mark(stream),
+      () => timer.finish(),
+      () => stages.memory.enqueue(stream),
+      () => stages.compute.enqueue(stream),
+      () => stages.probeSms(stream),
+    ])
+      expect(thrown(use)).toMatchObject({ code: 'ERR_GPU_STAGE_CLOSED' })
     ladder.close()
   })
 

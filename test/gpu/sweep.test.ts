@@ -7,11 +7,13 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT } from '../../src/cli/command.js'
 import { openEngine } from '../../src/gpu/engine-probe.js'
+import { parseLadderDescription } from '../../src/gpu/ladder-description.js'
 import { readServerEvents } from '../../src/gpu/server-events.js'
 import { emptyRecord, formatSweepCsv, type SweepRecord } from '../../src/gpu/sweep-csv.js'
 import { renderSweepReport } from '../../src/gpu/sweep-report.js'
 import { chooseLadder, parseSmSweep } from '../../src/sim/index.js'
 import { cudaDouble, hasCompiler, nvmlDouble } from '../abi/double/build.js'
+import { describeDouble } from '../abi/double/describe.js'
 import { cli } from '../support/cli.js'
 import { runs } from '../support/runs.js'
 import { NOTHING, openCudaDouble, thrown } from './open-double.js'
@@ -21,7 +23,7 @@ const out = join(folder, 'sweep.csv')
 const report = join(folder, 'sweep.html')
 const files = ['--out', out, '--report', report]
 
-describe.skipIf(!hasCompiler)('sweep on the double', () => {
+describeDouble('sweep on the double', () => {
   beforeAll(() => {
     process.env.HORIZON_LIBCUDA = cudaDouble()
     process.env.HORIZON_LIBNVML = nvmlDouble()
@@ -59,6 +61,17 @@ describe.skipIf(!hasCompiler)('sweep on the double', () => {
     const page = readFileSync(report, 'utf8')
     expect(page).toContain('<polyline')
     expect(page).not.toMatch(/<script|https?:\/\//)
+    expect(live()).toEqual(NOTHING)
+  })
+
+  test('--describe writes what the stages build their rows from, and measures nothing', async () => {
+    const { live } = openCudaDouble('sms=142;cc=89')
+    const file = join(folder, 'ladder.json')
+    const { code, out: text } = await cli('sweep', '--levels', '40,72,104', '--describe', file)
+    expect(code).toBe(EXIT.ok)
+    expect(text).toContain('rows of 40, 72, 104 of 142 SMs')
+    const description = parseLadderDescription(JSON.parse(readFileSync(file, 'utf8')))
+    expect(description.levels.map((row) => row.groups)).toEqual([10, 18, 26])
     expect(live()).toEqual(NOTHING)
   })
 

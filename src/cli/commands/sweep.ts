@@ -6,9 +6,13 @@
 import { execFileSync } from 'node:child_process'
 import { HorizonError } from '../../core/errors.js'
 import type { PressureSample } from '../../core/ports.js'
+import { initCuda, openCuda } from '../../gpu/cuda.js'
+import { openDevice } from '../../gpu/device.js'
 import { openEngine } from '../../gpu/engine-probe.js'
 import { sweepEngine } from '../../gpu/engine-sweep.js'
 import { runGpuSweep } from '../../gpu/gpu-sweep.js'
+import { createGreenContextLadder } from '../../gpu/green-context-ladder.js'
+import { spreadLevels } from '../../gpu/ladder-plan.js'
 import { initNvml, nvmlDeviceByIndex, openNvml } from '../../gpu/nvml.js'
 import { createNvmlUtilizationProbe } from '../../gpu/nvml-utilization.js'
 import { createPressureSource } from '../../gpu/pressure-source.js'
@@ -54,9 +58,14 @@ export const command: CliCommand = {
       )
       .option('--out <file>', 'table, as calibrate reads it', 'sm-sweep.csv')
       .option('--report <file>', 'page with the plots', 'sm-sweep.html')
+      .option(
+        '--describe <file>',
+        'measure nothing: build the rows of --levels once and write what the stages build theirs from (HORIZONSERVE_LADDER)',
+      )
       .option('--json', 'print one JSON object')
   },
   async run(_args, options, io) {
+    if (typeof options.describe === 'string') return describeLadder(options, options.describe, io)
     const measured =
       options.engine === undefined ? sweepGpu(options, io) : await sweepServer(options, io)
     const { title, facts, records } = measured
@@ -69,6 +78,27 @@ export const command: CliCommand = {
     else io.out(`\n${out}: ${records.length} rows; plots in ${report}\n`)
     return EXIT.ok
   },
+}
+
+/** Builds every row for real, so that what is written is what the driver gives, and closes it again. */
+function describeLadder(options: Record<string, unknown>, file: string, io: CliIo): number {
+  const cuda = openCuda()
+  initCuda(cuda)
+  const device = openDevice(cuda, whole(options, 'device', 0))
+  const levels =
+    options.levels === undefined
+      ? spreadLevels(device.numSms, whole(options, 'numLevels', 1))
+      : list(options.levels, '--levels')
+  const ladder = createGreenContextLadder(cuda, device, { levels })
+  const description = ladder.describe()
+  const { dropped } = ladder
+  ladder.close()
+  for (const { wantedSms, reason } of dropped) io.err(`no row for ${wantedSms} SMs: ${reason}\n`)
+  writeText(file, `${JSON.stringify(description)}\n`)
+  const rows = description.levels.map((row) => row.sharedSms).join(', ')
+  if (options.json === true) io.out(`${JSON.stringify({ description, dropped, file })}\n`)
+  else io.out(`${file}: rows of ${rows} of ${description.totalSms} SMs on ${device.name}\n`)
+  return EXIT.ok
 }
 
 function sweepGpu(options: Record<string, unknown>, io: CliIo): Measured {

@@ -25,10 +25,9 @@ export function candidateGroups(
   overstep = false,
 ): (readonly number[])[] {
   const { degree } = option
-  const hosts = gpuPools(state, option.hardware)
   // A group wider than every host has to span hosts: then all of them are one pool.
   const spans = degree > widestHost(state.machine, option.hardware)
-  const pools = spans ? [joined(hosts)] : hosts
+  const pools = gpuPools(state, option.hardware, spans)
   const found: (readonly number[])[] = []
   const empty = new Set<string>()
   for (const pool of pools) {
@@ -62,11 +61,11 @@ function nestedSets(
   found: (readonly number[])[],
 ): void {
   for (const parent of [pool.root, ...pool.groups]) {
-    const whole = parent !== pool.root && parent.gpus.length === degree
+    const whole = parent !== pool.root && !parent.cut && parent.gpus.length === degree
     if (whole) found.push(parent.gpus)
     if (parent.gpus.length < degree || whole) continue
     if (overlap === 'disjoint' && parent !== pool.root) continue
-    const children = overlap === 'disjoint' ? [] : parent.children
+    const children = overlap === 'disjoint' ? [] : parent.children.filter((child) => !child.cut)
     const visit = (index: number, taken: readonly number[], count: number): void => {
       const rest = degree - taken.length
       const alone = count === 1 && rest === 0
@@ -103,18 +102,6 @@ function anySets(pool: GpuPool, degree: number, found: (readonly number[])[]): v
       visit(index + 1, [...taken, ...gpus!.slice(0, take)])
   }
   visit(0, [])
-}
-
-function joined(hosts: readonly GpuPool[]): GpuPool {
-  const groups = hosts.flatMap((host) => host.groups)
-  const own = hosts.flatMap((host) => host.root.own)
-  const gpus = hosts.flatMap((host) => host.root.gpus)
-  return {
-    size: gpus.length,
-    root: { gpus, own, children: hosts.flatMap((host) => host.root.children) },
-    groups,
-    classes: () => hosts.flatMap((host) => host.classes()),
-  }
 }
 
 /** GPUs of a kind on the host that has most of them. */

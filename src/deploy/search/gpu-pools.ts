@@ -11,6 +11,8 @@ export interface GroupNode {
   /** GPUs of no child. */
   readonly own: readonly number[]
   readonly children: readonly GroupNode[]
+  /** Only a part of a group that spans hosts: room for what stands inside it, and nothing to build on. */
+  readonly cut: boolean
 }
 
 export interface GpuPool {
@@ -22,18 +24,23 @@ export interface GpuPool {
   readonly classes: () => readonly (readonly number[])[]
 }
 
-/** One pool per host; hosts in order. */
-export function gpuPools(state: SearchState, hardware: string): GpuPool[] {
-  const cached = state.pools.get(hardware)
+/** One pool per host, hosts in order; or all GPUs of the kind as one pool, for groups wider than a host. */
+export function gpuPools(state: SearchState, hardware: string, joined: boolean): GpuPool[] {
+  const key = `${hardware}${joined ? '/all' : ''}`
+  const cached = state.pools.get(key)
   if (cached?.version === state.version) return cached.pools
-  const hosts = hostsOf(state.machine, hardware)
+  const hosts = [...hostsOf(state.machine, hardware).values()]
   const used = state.groups.filter((group) => group.users > 0).map((group) => group.gpus)
-  used.sort((a, b) => a.length - b.length)
-  const pools = [...hosts.values()].map((gpus) => {
-    const here = used.filter((group) => gpus.includes(group[0]!))
+  const pools = (joined ? [hosts.flat()] : hosts).map((gpus) => {
+    const here = used.flatMap((group) => {
+      const inside = group.filter((gpu) => gpus.includes(gpu))
+      return inside.length === 0 ? [] : [{ gpus: inside, cut: inside.length < group.length }]
+    })
+    // Small ones first; of equal ones the whole group before the part of a wider one.
+    here.sort((a, b) => a.gpus.length - b.gpus.length || Number(a.cut) - Number(b.cut))
     return poolOf(state, gpus, here)
   })
-  state.pools.set(hardware, { version: state.version, pools })
+  state.pools.set(key, { version: state.version, pools })
   return pools
 }
 
@@ -59,27 +66,34 @@ function hostsOf(machine: Machine, hardware: string): Map<number, readonly numbe
 function poolOf(
   state: SearchState,
   gpus: readonly number[],
-  groups: readonly (readonly number[])[],
+  groups: readonly Pick<GroupNode, 'gpus' | 'cut'>[],
 ): GpuPool {
   const children: number[][] = groups.map(() => [])
   const top: number[] = []
   groups.forEach((group, index) => {
-    // Small ones come first, so the first larger one that holds it is its parent.
-    const parent = groups.findIndex((other, at) => at > index && other.includes(group[0]!))
+    // Small ones come first, so the first later one that holds it is its parent.
+    const parent = groups.findIndex(
+      (other, at) => at > index && other.gpus.includes(group.gpus[0]!),
+    )
     if (parent === -1) top.push(index)
     else children[parent]!.push(index)
   })
   const nodes: GroupNode[] = []
   groups.forEach((group, index) => {
     const below = children[index]!.map((child) => nodes[child]!)
-    nodes.push({ gpus: group, own: without(group, below), children: below })
+    nodes.push({ ...group, own: without(group.gpus, below), children: below })
   })
   const roots = top.map((index) => nodes[index]!)
   return {
     size: gpus.length,
-    root: { gpus, own: without(gpus, roots), children: roots },
+    root: { gpus, own: without(gpus, roots), children: roots, cut: false },
     groups: nodes,
-    classes: () => classesOf(state, gpus, groups),
+    classes: () =>
+      classesOf(
+        state,
+        gpus,
+        groups.map((group) => group.gpus),
+      ),
   }
 }
 

@@ -1,0 +1,123 @@
+"""Which class a request belongs to, and how long it would take alone: from descriptions that the controller publishes as JSON.
+
+The arithmetic of the profiles is that of the controller's request profiler, in the same order, so that both put a request into the
+same bucket.
+"""
+
+import json
+
+from .waiting import bucket_of
+from .wire import AUDIO, IMAGE, MAX_CLASSES, TEXT, VIDEO, WireError
+
+_KINDS = ("promptTokens", "audioSeconds", "images", "videos")
+_MAX_POINTS = 64
+
+
+class Features:
+    """What the shim could learn of a request. Masks are 0 where nothing was said."""
+
+    __slots__ = ("inputs", "outputs", "tokens", "audio_ms", "images", "videos", "priority", "slo_ms", "external_id")
+
+    def __init__(self, inputs=TEXT, outputs=0, tokens=0, audio_ms=0, images=0, videos=0, priority=0, slo_ms=0, external_id=""):
+        self.inputs, self.outputs, self.tokens = inputs, outputs, tokens
+        self.audio_ms, self.images, self.videos = audio_ms, images, videos
+        self.priority, self.slo_ms, self.external_id = priority, slo_ms, external_id
+
+
+class ClassBook:
+    """The classes of one epoch."""
+
+    def __init__(self, text, rows):
+        try:
+            described = json.loads(text)["classes"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise WireError("the class descriptions are no JSON object with `classes`") from None
+        if not isinstance(described, list) or not 1 <= len(described) <= MAX_CLASSES or len(described) != len(rows):
+            raise WireError(f"the descriptions do not match the {len(rows)} published classes")
+        self.names, self._masks, self._costs = [], [], []
+        for c, each in enumerate(described):
+            if not isinstance(each, dict) or not isinstance(each.get("name"), str):
+                raise WireError(f"classes[{c}] is no object with a name")
+            self.names.append(each["name"])
+            self._masks.append((_mask(each, "inputs", c), _mask(each, "outputs", c)))
+            self._costs.append((_cost(each.get("shared", {}), c), _number(each.get("decodeMs", 0), c), _cost(each.get("downstream", {}), c)))
+        self._priorities = [row.priority for row in rows]
+
+    def class_of(self, features):
+        """Output marker or modalities first, then priority, then the first class."""
+        if features.outputs:
+            decisive = _decisive(features.outputs)
+            for c, (inputs, outputs) in enumerate(self._masks):
+                if (not outputs or outputs & decisive) and (not inputs or not features.inputs & ~inputs):
+                    return c
+        for c, priority in enumerate(self._priorities):
+            if priority == features.priority:
+                return c
+        return 0
+
+    def bucket_of(self, class_index, features):
+        """Bucket of the estimated solo time to the first response."""
+        shared, decode_ms, downstream = self._costs[class_index]
+        values = (features.tokens, features.audio_ms / 1000, features.images, features.videos)
+        return bucket_of(_evaluate(shared, values) + decode_ms + _evaluate(downstream, values))
+
+
+def _decisive(outputs):
+    """A request that answers in several modalities is as slow as the slowest of them."""
+    for bit in (VIDEO, IMAGE, AUDIO, TEXT):
+        if outputs & bit:
+            return bit
+    return TEXT
+
+
+def _evaluate(cost, values):
+    ms, curves = cost
+    for kind, (x, y) in enumerate(curves):
+        points = len(x)
+        if points == 0:
+            continue
+        value = values[kind]
+        if points == 1:
+            ms += (y[0] / x[0]) * value
+            continue
+        right = 1
+        while right < points - 1 and value > x[right]:
+            right += 1
+        slope = (y[right] - y[right - 1]) / (x[right] - x[right - 1])
+        at = y[right - 1] + slope * (value - x[right - 1])
+        ms += 0 if value == 0 and x[0] > 0 else y[0] if value < x[0] else at
+    return ms
+
+
+def _number(value, c):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
+        raise WireError(f"classes[{c}]: {value!r} is no finite number from 0")
+    return value
+
+
+def _mask(each, name, c):
+    value = each.get(name, 0)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 15:
+        raise WireError(f"classes[{c}].{name}: {value!r} is no mask of modalities")
+    return value
+
+
+def _cost(cost, c):
+    if not isinstance(cost, dict):
+        raise WireError(f"classes[{c}]: a cost is an object")
+    curves = []
+    for kind in _KINDS:
+        points = cost.get(kind, [])
+        if not isinstance(points, list) or len(points) > _MAX_POINTS:
+            raise WireError(f"classes[{c}].{kind}: expected at most {_MAX_POINTS} points")
+        x, y = [], []
+        for point in points:
+            if not isinstance(point, list) or len(point) != 2:
+                raise WireError(f"classes[{c}].{kind}: a point is [input, ms]")
+            at, ms = _number(point[0], c), _number(point[1], c)
+            if x and at <= x[-1] or len(points) == 1 and at == 0:
+                raise WireError(f"classes[{c}].{kind}: inputs must rise")
+            x.append(at)
+            y.append(ms)
+        curves.append((x, y))
+    return _number(cost.get("fixedMs", 0), c), curves

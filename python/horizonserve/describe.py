@@ -1,0 +1,84 @@
+"""What of a request decides its class, its estimate and its deadline. Whatever a client sent is untrusted: what cannot be read counts
+as not said.
+
+An own SLO can ride on a request in four ways, the first found wins: `slo_ms` in the prompt's `additional_information` (embedded use),
+`slo_ms` in the sampling parameters' `extra_args` (`vllm_xargs`), or a request id that begins with `slo=<ms>.` (the `X-Request-Id`
+header, the only way through vLLM-Omni's chat endpoint); else the class decides.
+"""
+
+import re
+
+from .classes import Features
+from .wire import AUDIO, IMAGE, TEXT, VIDEO
+
+_BITS = {"text": TEXT, "audio": AUDIO, "speech": AUDIO, "image": IMAGE, "video": VIDEO}
+_SLO_ID = re.compile(r"(?:^|-)slo=([0-9]{1,9})\.")
+#: Audio encoders of the Qwen-Omni family give 25 tokens a second.
+_AUDIO_MS_PER_TOKEN = 40
+_MAX_SLO_MS = 86_400_000
+
+
+def describe(request, info=None):
+    """`Features` of an engine request. `info` is its additional information, where the engine has such."""
+    inputs, audio_ms, images, videos = TEXT, 0, 0, 0
+    for feature in getattr(request, "mm_features", None) or ():
+        kind = getattr(feature, "modality", "")
+        if kind == "audio":
+            inputs |= AUDIO
+            audio_ms += _length(feature) * _AUDIO_MS_PER_TOKEN
+        elif kind == "image":
+            inputs |= IMAGE
+            images += 1
+        elif kind == "video":
+            inputs |= VIDEO
+            videos += 1
+    extra = getattr(getattr(request, "sampling_params", None), "extra_args", None) or {}
+    info = info or {}
+    external = getattr(request, "external_req_id", None) or str(request.request_id)
+    return Features(
+        inputs=inputs,
+        outputs=_outputs(info, extra),
+        tokens=int(getattr(request, "num_prompt_tokens", 0)),
+        audio_ms=audio_ms,
+        images=images,
+        videos=videos,
+        priority=getattr(request, "priority", 0),
+        slo_ms=_slo(info.get("slo_ms")) or _slo(extra.get("slo_ms")) or _slo_of_id(external),
+        external_id=external,
+    )
+
+
+def _outputs(info, extra):
+    """The stage where the answer ends says whether it is text; `modalities`, where it is given, says more."""
+    said = info.get("modalities", extra.get("modalities"))
+    mask = 0
+    if isinstance(said, str):
+        said = [said]
+    if isinstance(said, (list, tuple)):
+        for name in said:
+            mask |= _BITS.get(name, 0) if isinstance(name, str) else 0
+    final = info.get("omni_final_stage_id")
+    if isinstance(final, int) and not isinstance(final, bool):
+        if final == 0:
+            return TEXT
+        return mask & ~TEXT or AUDIO
+    return mask
+
+
+def _length(feature):
+    position = getattr(feature, "mm_position", None)
+    length = getattr(position, "length", 0)
+    return length if isinstance(length, int) and length > 0 else 0
+
+
+def _slo(value):
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= _MAX_SLO_MS:
+        return 0
+    return int(value)
+
+
+def _slo_of_id(external):
+    match = _SLO_ID.search(external)
+    return _slo(int(match.group(1))) if match else 0

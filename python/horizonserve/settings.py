@@ -1,0 +1,43 @@
+"""What a stage process is told by its environment, and the segment that follows from it."""
+
+import logging
+import os
+
+from .segment import Segment
+from .wire import WireError
+
+log = logging.getLogger("horizonserve")
+
+
+class Settings:
+    """From the environment of the stage process; see docs/vllm-omni.md."""
+
+    def __init__(self, environ=os.environ):
+        self.segment = environ.get("HORIZONSERVE_SEGMENT", "default")
+        self.stage = _integer(environ, "HORIZONSERVE_STAGE", 0)
+        self.bound_us = _integer(environ, "HORIZONSERVE_BOUND_US", 2000)
+        self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 0)
+        self.ring_slots = _integer(environ, "HORIZONSERVE_RING_SLOTS", 4096)
+        self.enabled = environ.get("HORIZONSERVE_DISABLE", "") in ("", "0")
+
+
+def _integer(environ, name, default):
+    text = environ.get(name)
+    if text is None:
+        return default
+    if not text.isdigit():
+        raise WireError(f"{name}: expected a whole number, got {text!r}")
+    return int(text)
+
+
+def open_segment(settings):
+    """The segment of this stage, with its heartbeat, or None when the shim is switched off or shared memory is not to be had."""
+    if not settings.enabled:
+        return None
+    try:
+        segment = Segment.open(settings.segment, settings.stage, ring_slots=settings.ring_slots)
+        segment.start_heartbeat()
+        return segment
+    except (WireError, OSError) as error:
+        log.error("horizonserve: %s; the engine runs without a controller", error)
+        return None

@@ -1,0 +1,282 @@
+"""What happens around one engine step, for any engine: read the published state, open the view, close it, tell the controller.
+
+The engine never waits for us beyond a bound, and nothing here may break a step: without a controller that is alive, or with a state
+that cannot be used, the engine runs as it would without us.
+"""
+
+import logging
+import time
+
+from . import wire
+from .classes import ClassBook
+from .queue import HorizonQueue
+from .settings import Settings
+from .step_policy import StepPolicy
+from .teller import Teller
+from .waiting import ALWAYS, Entry, LONG, ORDINARY, PROTECTED
+from .wire import WireError
+
+log = logging.getLogger("horizonserve")
+_monotonic_ns = time.monotonic_ns
+_MAX_AGE_NS = 60_000_000_000
+
+
+class Shim:
+    """One scheduler's shim. `describe(request)` gives `Features`; `may_hide(request)` says what the engine lets us hide."""
+
+    def __init__(self, describe, may_hide, settings=None, by_priority=False, segment=None, clock=time.monotonic_ns, wall=time.time):
+        self.settings = settings or Settings()
+        self.describe = describe
+        self.may_hide = may_hide
+        self.queue = HorizonQueue(self, by_priority)
+        self.policy = StepPolicy()
+        self.clock = clock
+        self.wall = wall
+        self.segment = segment
+        self.teller = Teller(segment)
+        self.step = 0
+        self.mode = wire.MODE_NONE
+        self.book = None
+        self.entries = {}
+        self.boundary_ns = self.end_ns = 0
+        self.last_view = None
+        self.misses = 0
+        self._free_slots = []
+        self._next_slot = 0
+        self._used = None
+        self._class_epoch = self._table_epoch = None
+        self._order_flags = 0
+        self._awaiting = set()
+        self.admitted = 0
+        self.step_ns = 0
+        self._caught_up = True
+        self._told_refused = 0
+
+    # -- requests ----------------------------------------------------------------------------------------------------------------
+
+    def entry_of(self, request):
+        """The entry of a request; made when it is first seen."""
+        entry = getattr(request, "horizon_entry", None)
+        if entry is None:
+            entry = self._arrive(request)
+        return entry
+
+    def _arrive(self, request):
+        features = self.describe(request)
+        now = self.clock()
+        age = int((self.wall() - request.arrival_time) * 1e9) if request.arrival_time else 0
+        # Another machine's clock, or one that jumped, must not put a deadline into the far past or future.
+        arrival = now - min(max(age, 0), _MAX_AGE_NS)
+        slot = self._free_slots.pop() if self._free_slots else self._new_slot()
+        entry = Entry(request, features, arrival, wire.request_hash(features.external_id or str(request.request_id)), slot)
+        request.horizon_entry = entry
+        self.entries[slot] = entry
+        return entry
+
+    def _new_slot(self):
+        self._next_slot += 1
+        return self._next_slot
+
+    def classify(self, waiting, entry):
+        """Puts an entry into its list; tells the controller of it when it is new."""
+        features = entry.features
+        c = self.book.class_of(features)
+        slo = features.slo_ms or waiting.classes[c].sloMs
+        entry.deadline = entry.arrival_ns / 1e6 + slo
+        waiting.add(entry, c, slo, self.book.bucket_of(c, features))
+        if not entry.told:
+            self.teller.arrival(entry, 0)
+
+    def ended(self, request, aborted, output_tokens):
+        """A request is gone, finished or aborted."""
+        entry = getattr(request, "horizon_entry", None)
+        if entry is None or self.entries.get(entry.slot) is not entry:
+            return
+        if request in self.queue:
+            self.queue.remove_request(request)
+        self._leave_shared(entry)
+        self._awaiting.discard(entry)
+        if self.mode and entry.told:
+            if output_tokens and not entry.responded:
+                self._first_response(entry, output_tokens, self.clock())
+            self.teller.change(wire.ABORT if aborted else wire.FINISH, entry, output_tokens)
+        del self.entries[entry.slot]
+        self._free_slots.append(entry.slot)
+
+    def _leave_shared(self, entry):
+        if not entry.in_shared:
+            return
+        entry.in_shared = False
+        self.policy.in_shared[entry.path] -= 1
+        if entry.path == LONG and entry.admitted_ordinary:
+            self.policy.long_ordinary -= 1
+            if entry.in_prefill:
+                self.policy.long_ordinary_prefill -= 1
+        entry.in_prefill = False
+
+    # -- one step ----------------------------------------------------------------------------------------------------------------
+
+    def begin_step(self, num_running):
+        """At the boundary: decides what this step may see."""
+        start = _monotonic_ns()
+        clock = self.clock
+        # The clock of a test may be virtual; whether a controller lives is a matter of real time.
+        self.step_ns = self.teller.now_ns = now_ns = start if clock is _monotonic_ns else clock()
+        segment = self.segment
+        mode = segment.controller_mode(start) if segment is not None else 0
+        if mode != self.mode:
+            self._change_mode(mode)
+        self.last_view = None
+        if mode:
+            state = segment.read_state()
+            if segment.refused != self._told_refused:
+                self._told_refused = segment.refused
+                log.warning("horizonserve: a published state could not be read; the one before stays in force (%d times)", segment.refused)
+            if state is not None:
+                now = now_ns / 1e6
+                if state is self._used:
+                    waiting = self.queue.set
+                    if waiting.is_due(now):
+                        waiting.refresh(now)
+                    self._open_view(mode, state, now_ns, now, num_running)
+                elif self._use(state, now):
+                    self._used = state
+                    self._open_view(mode, state, now_ns, now, num_running)
+        self.step += 1
+        self.teller.step_number = self.step
+        self.boundary_ns = _monotonic_ns() - start
+
+    def _use(self, state, now):
+        """Brings classes and lists to the published state; false when its classes are not readable (yet)."""
+        order_flags = state.flags & (wire.LIMIT_LONG | wire.BY_DEADLINE)
+        waiting = self.queue.set
+        if state.classEpoch != self._class_epoch or order_flags != self._order_flags or len(state.classes) != len(waiting.classes):
+            if not state.classes:
+                return False
+            if state.classEpoch != self._class_epoch or self.book is None:
+                try:
+                    self.book = ClassBook(self.segment.read_classes(state.classEpoch), state.classes)
+                except WireError as error:
+                    log.warning("horizonserve: %s; requests stay visible", error)
+                    return False
+            self._class_epoch, self._table_epoch, self._order_flags = state.classEpoch, state.tableEpoch, order_flags
+            self.queue.reclassify(state.classes, now, bool(order_flags & wire.LIMIT_LONG), bool(order_flags & wire.BY_DEADLINE))
+            self._recount()
+        elif state.tableEpoch != self._table_epoch:
+            self._table_epoch = state.tableEpoch
+            waiting.set_coefficients(state.classes, now)
+        waiting.refresh(now)
+        return True
+
+    def _open_view(self, mode, state, now_ns, now, num_running):
+        queue, policy = self.queue, self.policy
+        counts = queue.set.counts
+        if mode == wire.MODE_LOCKSTEP and self._ask(now_ns, num_running):
+            if num_running == 0 and not queue and len(queue):
+                queue.begin(*policy.forced(counts))
+            return
+        always = queue.waiting_always()
+        shown, limit, rescue = policy.decide(state, counts, always, self.step)
+        if num_running == 0 and not policy.shows_anything(shown, counts, limit, always, rescue):
+            shown, limit, rescue = policy.forced(counts)
+        queue.begin(shown, limit, rescue, bool(state.flags & wire.TRIAGE))
+        self.last_view = shown, limit, rescue
+
+    def _ask(self, now_ns, num_running):
+        """Lockstep: waits a bounded time for this step's decision. After a miss it asks again only once the controller caught up."""
+        segment = self.segment
+        if not self._caught_up:
+            if not segment.is_answered():
+                return False
+            self._caught_up = True
+        answer = segment.ask(now_ns, self.step, num_running, len(self.queue), self.settings.bound_us, self.settings.spin_us)
+        if answer is None:
+            self.misses += 1
+            self._caught_up = False
+            return False
+        self.queue.begin_slots(answer[2], self.entries)
+        return True
+
+    def end_step(self, scheduled_tokens, running, is_running):
+        """After the engine's own scheduling: everything is visible again, and the controller is told what happened."""
+        start = _monotonic_ns()
+        popped, preempted = self.queue.end()
+        self.admitted = 0
+        for entry in preempted:
+            self._leave_shared(entry)
+            if self.mode and entry.told:
+                self.teller.change(wire.PREEMPT, entry, 0)
+        for entry, where in popped:
+            if is_running(entry.request):
+                self._admit(entry, where)
+        if self.mode:
+            self.teller.step(self, scheduled_tokens, len(running))
+        self.end_ns = _monotonic_ns() - start
+
+    def _admit(self, entry, where):
+        policy = self.policy
+        self.admitted += 1
+        if where == LONG * 3 + ORDINARY or where == ORDINARY:
+            entry.admitted_ordinary = True
+        if not entry.in_shared:
+            entry.in_shared = entry.in_prefill = True
+            policy.in_shared[entry.path] += 1
+            if entry.path == LONG and entry.admitted_ordinary:
+                policy.long_ordinary += 1
+                policy.long_ordinary_prefill += 1
+        self._awaiting.add(entry)
+        if self.mode and entry.told:
+            self.teller.change(wire.ADMIT, entry, 0, where)
+
+    def after_output(self, output_tokens_of, prefill_done):
+        """After the model's output: first responses and renewed prefills. Looks at those alone that still await one."""
+        if not self._awaiting:
+            return
+        now = self.clock()
+        for entry in [e for e in self._awaiting if prefill_done(e.request)]:
+            tokens = output_tokens_of(entry.request)
+            if tokens <= 0:
+                continue
+            self._awaiting.discard(entry)
+            if entry.in_prefill:
+                entry.in_prefill = False
+                if entry.path == LONG and entry.admitted_ordinary:
+                    self.policy.long_ordinary_prefill -= 1
+            if not entry.responded:
+                self._first_response(entry, tokens, now)
+            elif self.mode and entry.told:
+                self.teller.change(wire.PREFILLED, entry, tokens, now=now)
+
+    def _first_response(self, entry, tokens, now):
+        entry.responded = True
+        if self.mode and entry.told:
+            self.teller.change(wire.FIRST_RESPONSE, entry, tokens, now=now)
+
+    # -- the controller ----------------------------------------------------------------------------------------------------------
+
+    def _change_mode(self, mode):
+        """A controller came, left, or changed its mode."""
+        if mode == wire.MODE_NONE:
+            log.warning("horizonserve: no controller since %d ms; everything is visible, first come first served", wire.STALE_MS)
+            self.queue.reclassify((), 0.0)
+            self._class_epoch = self._used = None
+        elif self.mode == wire.MODE_NONE:
+            log.warning("horizonserve: following the controller of process %d, %s", self.segment.controller_pid(), "lockstep" if mode == wire.MODE_LOCKSTEP else "published state")
+        self.mode = mode
+        self._caught_up = True
+        self.policy.reset()
+
+    def _recount(self):
+        """The path of a request may have changed with the classes; so do the counts of what runs."""
+        policy = self.policy
+        policy.in_shared = [0, 0]
+        policy.long_ordinary = policy.long_ordinary_prefill = 0
+        rows = self.queue.set.classes
+        for entry in self.entries.values():
+            if entry.in_shared:
+                entry.class_index = self.book.class_of(entry.features)
+                entry.path = rows[entry.class_index].path
+                policy.in_shared[entry.path] += 1
+                if entry.path == LONG and entry.admitted_ordinary:
+                    policy.long_ordinary += 1
+                    policy.long_ordinary_prefill += entry.in_prefill

@@ -1,0 +1,72 @@
+"""What the controller is told: arrivals, changes, one record per step, and everything again when another controller attaches."""
+
+from . import wire
+from .waiting import ALWAYS
+
+_PER_STEP = 256
+
+
+class Teller:
+    """Writes events. Without a segment it says nothing."""
+
+    def __init__(self, segment):
+        self._segment = segment
+        self._session = None
+        self._again = None
+        #: Time and number of the step under way.
+        self.now_ns = 0
+        self.step_number = 0
+
+    def arrival(self, entry, flags):
+        """A request is known by its class now."""
+        entry.told = True
+        if self._segment is None:
+            return
+        f = entry.features
+        self._segment.post(
+            wire.ARRIVE, entry.class_index, entry.arrival_ns, entry.id_high, entry.id_low,
+            entry.slot, f.tokens & 0xFFFFFFFF, f.audio_ms & 0xFFFFFFFF, min(f.images, 0xFFFF) | min(f.videos, 0xFFFF) << 16, int(f.slo_ms), flags,
+        )
+
+    def change(self, kind, entry, tokens, where=0, now=None):
+        """A request was admitted, preempted, answered, ended."""
+        time_ns = self.now_ns if now is None else now
+        self._segment.post(kind, entry.class_index, time_ns, entry.id_high, entry.id_low, entry.slot, tokens, where + 1, 0, self.step_number & 0xFFFFFFFF)
+
+    def step(self, shim, tokens, running):
+        """One record for a step, and a part of what a controller that attached must be told."""
+        segment = self._segment
+        session = segment.session()
+        if session != self._session:
+            self._session = session
+            self._again = list(shim.entries.values())
+            segment.post(wire.SYNC_BEGIN, 0, self.now_ns, a=session & 0xFFFFFFFF, b=len(self._again))
+        if self._again is not None:
+            self._tell_again(shim)
+        policy = shim.policy
+        waiting = len(shim.queue)
+        step = self.step_number
+        segment.activity = (running, waiting, tokens, step)
+        segment.post(
+            wire.STEP, 0, self.now_ns, 0, 0, step & 0xFFFFFFFF, tokens, min(running, 0xFFFF) | min(waiting, 0xFFFF) << 16,
+            policy.phase + 1 | min(policy.n, 255) << 2 | policy.passed << 10, min(shim.boundary_ns, 0xFFFFFFFF), shim.admitted,
+        )
+
+    def _tell_again(self, shim):
+        """Some per step: a step does not wait for it."""
+        classified = bool(shim.queue.set.classes)
+        for _ in range(min(_PER_STEP, len(self._again))):
+            entry = self._again.pop()
+            if shim.entries.get(entry.slot) is not entry:
+                continue
+            flags = wire.ARRIVAL_RESYNC
+            if entry.in_shared:
+                flags |= wire.ARRIVAL_RUNNING
+            elif entry.where == ALWAYS and classified:
+                flags |= wire.ARRIVAL_ALWAYS
+            if entry.responded:
+                flags |= wire.ARRIVAL_RESPONDED
+            self.arrival(entry, flags)
+        if not self._again:
+            self._again = None
+            self._segment.post(wire.SYNC_END, 0, self.now_ns, a=self._session & 0xFFFFFFFF)

@@ -1,0 +1,110 @@
+"""vLLM's scheduler with our view: pass `--scheduler-cls horizonserve.vllm.HorizonScheduler`.
+
+Extends the async scheduler, which is the one that vLLM runs by default; `HorizonSyncScheduler` is for `--no-async-scheduling`.
+Only `self.waiting` is replaced. What waits elsewhere (skipped, holding KV, deferred) is the engine's affair and never hidden.
+"""
+
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+from vllm.v1.core.sched.request_queue import RequestQueue, SchedulingPolicy
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.request import RequestStatus
+
+from .describe import describe
+from .engine_layout import layout_of
+from .queue import HorizonQueue
+from .settings import Settings, log, open_segment
+from .shim import Shim
+
+_WAITING = RequestStatus.WAITING
+_RUNNING = RequestStatus.RUNNING
+_ABORTED = RequestStatus.FINISHED_ABORTED
+
+
+class HorizonRequestQueue(HorizonQueue, RequestQueue):
+    """Ours, of the engine's type."""
+
+
+def may_hide(request):
+    """Only what has never run and holds nothing: everything else deadlocks or leaks when it is hidden."""
+    return (
+        request.status is _WAITING
+        and request.num_computed_tokens == 0
+        and request.num_preemptions == 0
+        and request.num_output_tokens == 0
+        and not getattr(request, "resumable", False)
+    )
+
+
+def _is_running(request):
+    return request.status is _RUNNING
+
+
+def _prefill_done(request):
+    return request.num_computed_tokens >= request.num_prompt_tokens
+
+
+def _output_tokens(request):
+    return request.num_output_tokens
+
+
+class HorizonMixin:
+    """Goes before a scheduler class of the engine."""
+
+    #: How features are read of a request; vLLM-Omni reads more.
+    horizon_describe = staticmethod(describe)
+    #: True where the view opens later than at the start of `schedule`.
+    horizon_opens_later = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        settings = Settings()
+        self.horizon = None
+        layout = layout_of(self)
+        if layout is None:
+            log.error("horizonserve: this engine's waiting queue has a shape we do not know; it runs without us")
+            return
+        self.horizon = Shim(self.horizon_describe, may_hide, settings, self.policy == SchedulingPolicy.PRIORITY, open_segment(settings))
+        queue = _queue_for(self.horizon)
+        for request in list(self.waiting):
+            queue.add_request(request)
+        self.waiting = queue
+        log.info("horizonserve: scheduling with layout %s, segment %s", layout, settings.segment)
+
+    def schedule(self, *args, **kwargs):
+        shim = self.horizon
+        if shim is None:
+            return super().schedule(*args, **kwargs)
+        if not self.horizon_opens_later:
+            shim.begin_step(len(self.running))
+        tokens = 0
+        try:
+            output = super().schedule(*args, **kwargs)
+            tokens = output.total_num_scheduled_tokens
+            return output
+        finally:
+            shim.end_step(tokens, self.running, _is_running)
+
+    def update_from_output(self, *args, **kwargs):
+        result = super().update_from_output(*args, **kwargs)
+        if self.horizon is not None:
+            self.horizon.after_output(_output_tokens, _prefill_done)
+        return result
+
+    def _free_request(self, request, *args, **kwargs):
+        if self.horizon is not None:
+            self.horizon.ended(request, request.status is _ABORTED, request.num_output_tokens)
+        return super()._free_request(request, *args, **kwargs)
+
+
+def _queue_for(shim):
+    """The shim's queue as an engine queue: same object state, the engine's type."""
+    shim.queue.__class__ = HorizonRequestQueue
+    return shim.queue
+
+
+class HorizonScheduler(HorizonMixin, AsyncScheduler):
+    """For vLLM with async scheduling, its default."""
+
+
+class HorizonSyncScheduler(HorizonMixin, Scheduler):
+    """For vLLM with `--no-async-scheduling`."""

@@ -1,0 +1,161 @@
+/**
+ * @module
+ * `horizonserve run`: the controller of one engine, until it is told to stop.
+ */
+import { watch as watchFile } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { segmentPath } from '../../adapters/discover.js'
+import { readConfig } from '../../config-file.js'
+import { createController } from '../../controller/controller.js'
+import { serveMetrics } from '../../controller/prometheus.js'
+import { HorizonError, isHorizonError } from '../../core/errors.js'
+import { type CliCommand, type CliIo, EXIT } from '../command.js'
+
+const LOOK_MS = 200
+const LEVELS = ['silent', 'warn', 'info', 'decisions'] as const
+const MODES = ['auto', 'published', 'lockstep'] as const
+
+export const runCommand: CliCommand = {
+  name: 'run',
+  summary: 'Steer an engine: attach over shared memory, decide, publish, report',
+  configure(command) {
+    command
+      .requiredOption(
+        '--config <file>',
+        'configuration, YAML or JSON; a change is taken up at once, a bad one refused',
+      )
+      .option('--segment <name>', 'name of the engine, as in HORIZONSERVE_SEGMENT', 'default')
+      .option('--mode <mode>', `how the engine is told: ${MODES.join(', ')}`, 'auto')
+      .option('--wait', 'wait for an engine that is not there yet', false)
+      .option('--metrics-port <port>', 'Prometheus text on 127.0.0.1; 0 takes a free port')
+      .option('--poll-ms <ms>', 'how often events are read and the state is renewed', '2')
+      .option(
+        '--spin-us <us>',
+        'lockstep: look this long before sleeping; needs a core to spare',
+        '0',
+      )
+      .option('--log <level>', `what to tell: ${LEVELS.join(', ')}`, 'info')
+      .option('--for <seconds>', 'stop by itself after this time')
+  },
+  async run(_args, options, io) {
+    const file = String(options.config)
+    const level = LEVELS.indexOf(oneOf('--log', String(options.log), LEVELS))
+    const say = (needed: number, text: string): void => {
+      if (level >= needed) io.err(`${new Date().toISOString()} ${text}\n`)
+    }
+    const controller = createController({
+      path: segmentPath(String(options.segment)),
+      config: await readConfig(file),
+      mode: oneOf('--mode', String(options.mode), MODES),
+      pollMs: numberOption('--poll-ms', options.pollMs, 1, 1000),
+      spinUs: numberOption('--spin-us', options.spinUs, 0, 1000),
+      log: (kind, text) => say(kind === 'warn' ? 1 : 2, text),
+    })
+    if (!controller.attach() && options.wait !== true) {
+      throw new HorizonError('ERR_ADAPTERS_SEGMENT_UNAVAILABLE', 'no engine to steer', {
+        expected: segmentPath(String(options.segment)),
+        hint: 'Start the engine with the horizonserve scheduler, or pass --wait',
+      })
+    }
+    const server =
+      options.metricsPort === undefined
+        ? undefined
+        : await serveMetrics(
+            numberOption('--metrics-port', options.metricsPort, 0, 65_535),
+            controller.report,
+          )
+    if (server !== undefined) {
+      say(2, `metrics on http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`)
+    }
+    try {
+      await untilStopped(file, options, io, controller, say, level === LEVELS.indexOf('decisions'))
+    } finally {
+      await controller.stop()
+      server?.close()
+    }
+    say(2, 'stopped; the engine goes on by itself')
+    return EXIT.ok
+  },
+}
+
+/** Looks after the engine until SIGTERM, SIGINT or the time given; takes up changes of the file. */
+async function untilStopped(
+  file: string,
+  options: Record<string, unknown>,
+  io: CliIo,
+  controller: ReturnType<typeof createController>,
+  say: (needed: number, text: string) => void,
+  tellsDecisions: boolean,
+): Promise<void> {
+  const reload = async (): Promise<void> => {
+    try {
+      await controller.reload(await readConfig(file))
+      say(2, `reloaded ${file}, ${controller.mode}`)
+    } catch (error) {
+      say(
+        1,
+        `${file} is refused, the configuration before it stays in force: ${error instanceof Error ? error.message : String(error)}`,
+      )
+    }
+  }
+  let pending: NodeJS.Timeout | undefined
+  const soon = (): void => {
+    clearTimeout(pending)
+    // Editors write a file in several steps.
+    pending = setTimeout(() => void reload(), 100)
+  }
+  const watcher = watchFile(file, soon)
+  let lastStep = -1
+  await new Promise<void>((resolve, reject) => {
+    const look = setInterval(() => {
+      try {
+        controller.watch()
+      } catch (error) {
+        if (!isHorizonError(error)) {
+          reject(error as Error)
+          return
+        }
+        say(1, error.message)
+      }
+      const report = controller.report()
+      if (!tellsDecisions || report === undefined || report.step === lastStep) return
+      lastStep = report.step
+      io.out(
+        `${JSON.stringify({ step: report.step, phase: report.phase, n: report.n, waiting: report.waiting, hidden: report.hidden, capSms: report.capSms, level: report.level })}\n`,
+      )
+    }, LOOK_MS)
+    const end = (): void => {
+      clearInterval(look)
+      clearTimeout(pending)
+      watcher.close()
+      process.off('SIGTERM', end)
+      process.off('SIGINT', end)
+      process.off('SIGHUP', soon)
+      resolve()
+    }
+    process.on('SIGTERM', end)
+    process.on('SIGINT', end)
+    process.on('SIGHUP', soon)
+    if (options.for !== undefined)
+      setTimeout(end, numberOption('--for', options.for, 0, 1e6) * 1000)
+  })
+}
+
+function oneOf<T extends string>(field: string, value: string, allowed: readonly T[]): T {
+  if ((allowed as readonly string[]).includes(value)) return value as T
+  throw new HorizonError('ERR_CLI_OPTION', 'unknown value', {
+    field,
+    expected: allowed.join(', '),
+    got: value,
+  })
+}
+
+function numberOption(field: string, value: unknown, min: number, max: number): number {
+  const number = Number(value)
+  if (value !== '' && number >= min && number <= max) return number
+  throw new HorizonError('ERR_CLI_OPTION', 'impossible value', {
+    field,
+    expected: `a number from ${min} to ${max}`,
+    got: value,
+  })
+}

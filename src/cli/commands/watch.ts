@@ -1,0 +1,92 @@
+/**
+ * @module
+ * `horizonserve watch`: a running controller in the terminal, from its metrics port.
+ */
+
+import type { LinkReport } from '../../controller/link-report.js'
+import { HorizonError } from '../../core/errors.js'
+import { type CliCommand, EXIT } from '../command.js'
+
+export const watchCommand: CliCommand = {
+  name: 'watch',
+  summary: 'Show a running controller live in the terminal',
+  configure(command) {
+    command
+      .requiredOption('--metrics-port <port>', 'the port that `run` told')
+      .option('--every <ms>', 'how often to look', '500')
+      .option('--once', 'print one picture and stop', false)
+  },
+  async run(_args, options, io) {
+    const url = `http://127.0.0.1:${Number(options.metricsPort)}/report`
+    const everyMs = Math.max(50, Number(options.every) || 500)
+    let stopped = false
+    const stop = (): void => {
+      stopped = true
+    }
+    process.once('SIGINT', stop)
+    process.once('SIGTERM', stop)
+    let before: LinkReport | undefined
+    while (!stopped) {
+      const report = await fetchReport(url)
+      const picture = draw(report, before, everyMs)
+      io.out(options.once === true ? picture : `\u001b[H\u001b[J${picture}`)
+      if (options.once === true) break
+      before = report
+      await new Promise((resolve) => setTimeout(resolve, everyMs))
+    }
+    process.off('SIGINT', stop)
+    process.off('SIGTERM', stop)
+    return EXIT.ok
+  },
+}
+
+async function fetchReport(url: string): Promise<LinkReport | undefined> {
+  try {
+    const answer = await fetch(url)
+    return ((await answer.json()) as LinkReport | null) ?? undefined
+  } catch (cause) {
+    throw new HorizonError('ERR_CLI_CONTROLLER_UNAVAILABLE', 'no controller answers', {
+      expected: url,
+      hint: 'Start `horizonserve run` with --metrics-port',
+      cause,
+    })
+  }
+}
+
+/** One picture, plain text. */
+export function draw(
+  report: LinkReport | undefined,
+  before: LinkReport | undefined,
+  everyMs: number,
+): string {
+  if (report === undefined) return 'waiting for an engine\n'
+  const stepsPerS =
+    before === undefined ? '-' : (((report.steps - before.steps) * 1000) / everyMs).toFixed(0)
+  const lines = [
+    `step ${report.step}  ${stepsPerS} steps/s  phase ${report.phase}  N ${report.n}  waiting ${report.waiting}  hidden ${report.hidden}`,
+    `cap ${report.capSms} SMs (level ${report.level})  headroom ${report.headroomSms}  pressure ${report.smoothedPressure === null ? '-' : report.smoothedPressure}  downstream ${report.longDownstream}`,
+    '',
+    `${'class'.padEnd(16)}${['waiting', 'protected', 'lost', 'running', 'answered', 'in SLO', 'mean ms', 'slowdown'].map((t) => t.padStart(10)).join('')}`,
+    ...report.classes.map((c) => {
+      const share = c.responded === 0 ? '-' : `${((100 * c.met) / c.responded).toFixed(1)}%`
+      const mean = c.responded === 0 ? '-' : (c.latencySumMs / c.responded).toFixed(0)
+      const cells = [
+        c.waiting,
+        c.protected,
+        c.lost,
+        c.inShared,
+        c.responded,
+        share,
+        mean,
+        c.slowdown.toFixed(2),
+      ]
+      return `${c.name.padEnd(16)}${cells.map((t) => String(t).padStart(10)).join('')}`
+    }),
+    '',
+    ...report.stages.map(
+      (s) =>
+        `stage ${s.stage}  process ${s.pid}  running ${s.running}  waiting ${s.waiting}  dropped events ${s.dropped}  level ${s.appliedLevel}`,
+    ),
+  ]
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,85 @@
+/**
+ * @module
+ * Lockstep: waits for the engine's doorbell in a thread of its own, decides, answers, wakes the engine. The main thread never blocks.
+ * Every wait is bounded, and a stop word ends the loop: a worker in an endless wait could not be ended.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { BOUNDARY_OFFSET, MODE } from '../adapters/layout.js'
+import { viewSegment } from '../adapters/segment.js'
+import type { SegmentHeader } from '../adapters/segment-file.js'
+import type { HorizonConfig } from '../config.js'
+import { futexAt } from '../native/futex.js'
+import { readBell } from './boundary.js'
+import { buildControl } from './control-setup.js'
+import { createEngineLink } from './engine-link.js'
+import { type LinkReport, linkReport, type MetricsBook } from './link-report.js'
+import { createMetricsBook } from './metrics-book.js'
+import { monotonicNs } from './monotonic-clock.js'
+
+/** What the main thread hands over. */
+export interface DoorbellData {
+  readonly path: string
+  readonly header: SegmentHeader
+  readonly address: bigint
+  readonly config: HorizonConfig
+  readonly answerLimit: number
+  /** Keep looking at the bell for this long before sleeping, µs. Only with a core to spare. */
+  readonly spinUs: number
+}
+
+/** What the worker says, twice a second and when it ends. */
+export type DoorbellMessage =
+  | { readonly kind: 'report'; readonly report: LinkReport }
+  | { readonly kind: 'stopped' }
+
+const WAIT_MS = 5
+const REPORT_MS = 500
+
+function main(data: DoorbellData): void {
+  const segment = viewSegment(data.path, data.header, data.address)
+  const u32 = new Uint32Array(segment.buffer)
+  const bellAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET))
+  const answeredAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET + 64))
+  const book: MetricsBook = createMetricsBook(Object.keys(data.config.classes))
+  const setup = buildControl(data.config)
+  const link = createEngineLink({
+    segment,
+    scheduler: setup.scheduler,
+    rules: setup.rules,
+    descriptions: setup.descriptions,
+    mode: 'lockstep',
+    answerLimit: data.answerLimit,
+    onFirstResponse: book.onFirstResponse,
+    onStep: book.onStep,
+  })
+  const spinNs = BigInt(data.spinUs) * 1000n
+  let reportAt = 0n
+  let seen = readBell(u32)
+  link.tick(monotonicNs())
+  segment.setMode(MODE.lockstep, process.pid)
+  while (Atomics.load(u32, (BOUNDARY_OFFSET + 68) / 4) === 0) {
+    const bell = readBell(u32)
+    const now = monotonicNs()
+    if (bell !== seen) {
+      seen = bell
+      if (link.answer(now)) answeredAt.wake(1)
+      segment.beat(now)
+    } else {
+      link.tick(now)
+      if (now >= reportAt) {
+        reportAt = now + BigInt(REPORT_MS) * 1_000_000n
+        parentPort?.postMessage({
+          kind: 'report',
+          report: linkReport(link, book),
+        } satisfies DoorbellMessage)
+      }
+      const spinEnd = now + spinNs
+      while (spinNs > 0n && readBell(u32) === seen && monotonicNs() < spinEnd);
+      if (readBell(u32) === seen) bellAt.wait(seen, WAIT_MS)
+    }
+  }
+  link.stop()
+  parentPort?.postMessage({ kind: 'stopped' } satisfies DoorbellMessage)
+}
+
+main(workerData as DoorbellData)

@@ -1,0 +1,100 @@
+/**
+ * @module
+ * The state of a controlled engine at one moment, as plain numbers: what the metrics page, `watch` and the log are made from.
+ */
+import { LONG } from '../core/index.js'
+import type { EngineLink } from './engine-link.js'
+import type { MetricsBook } from './metrics-book.js'
+
+export type { MetricsBook } from './metrics-book.js'
+
+export interface ClassReport {
+  readonly name: string
+  readonly waiting: number
+  readonly protected: number
+  readonly lost: number
+  readonly inShared: number
+  readonly responded: number
+  readonly met: number
+  readonly latencySumMs: number
+  readonly slowdown: number
+}
+
+export interface StageReport {
+  readonly stage: number
+  readonly pid: number
+  readonly heartbeatNs: string
+  readonly running: number
+  readonly waiting: number
+  readonly dropped: number
+  readonly appliedLevel: number
+}
+
+export interface LinkReport {
+  readonly classes: readonly ClassReport[]
+  readonly stages: readonly StageReport[]
+  readonly step: number
+  readonly phase: string
+  readonly n: number
+  readonly hidden: number
+  readonly waiting: number
+  readonly level: number
+  readonly capSms: number
+  readonly headroomSms: number
+  readonly longDownstream: number
+  readonly pressure: number
+  readonly smoothedPressure: number
+  readonly published: number
+  readonly answered: number
+  readonly corruptEvents: number
+  readonly droppedEvents: number
+  readonly misfits: number
+  readonly steps: number
+  readonly boundary: readonly number[]
+  readonly boundarySumNs: number
+  readonly boundaryCount: number
+}
+
+/** Takes the numbers. */
+export function linkReport(link: EngineLink, book: MetricsBook): LinkReport {
+  const { scheduler, counts, mirror } = link
+  const { decision, signals, classes, estimates } = scheduler
+  const { waiting } = signals
+  return {
+    classes: classes.names.map((name, c) => ({
+      name,
+      waiting: waiting[c * 3]! + waiting[c * 3 + 1]! + waiting[c * 3 + 2]!,
+      protected: waiting[c * 3 + 1]!,
+      lost: waiting[c * 3 + 2]!,
+      inShared: signals.inShared[c]!,
+      responded: book.classes[c]?.responded ?? 0,
+      met: book.classes[c]?.met ?? 0,
+      latencySumMs: book.classes[c]?.latencySumMs ?? 0,
+      slowdown: estimates.slowdown[c]!,
+    })),
+    stages: link
+      .stages()
+      .map((line, stage) => ({ ...line, stage, heartbeatNs: String(line.heartbeatNs) }))
+      .filter((line) => line.claimed),
+    step: decision.step,
+    phase: decision.phase,
+    n: decision.n,
+    hidden: decision.hidden,
+    waiting: decision.waiting,
+    level: decision.level,
+    capSms: decision.capSms,
+    headroomSms: decision.headroomSms,
+    longDownstream: signals.sumOn(LONG, signals.inDownstream),
+    pressure: signals.times[1]!,
+    smoothedPressure: scheduler.smoothedPressure(),
+    published: counts.published,
+    answered: counts.answered,
+    corruptEvents: counts.corruptEvents,
+    droppedEvents: counts.droppedEvents,
+    misfits: mirror.counts.misfits,
+    steps: mirror.counts.steps,
+    boundary: [...book.boundary],
+    boundarySumNs: book.boundarySumNs,
+    boundaryCount: book.boundaryCount,
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * @module
+ * The few calls of libc that Node has no word for: shared mappings, futexes and locks on byte ranges. Linux only.
+ */
+import { loadKoffi, type Pointer } from './koffi.js'
+import { openLibrary } from './library.js'
+import { nativeError } from './native-error.js'
+
+/** Bound once. Addresses are BigInt; results that mean failure are checked by the callers. */
+export interface Libc {
+  readonly mmap: (
+    address: Pointer,
+    bytes: number,
+    protection: number,
+    flags: number,
+    fd: number,
+    offset: number,
+  ) => Pointer
+  /** `futex` through `syscall`: libc has no wrapper, and every argument is a `long`. */
+  readonly futex: (
+    number: number,
+    word: Pointer,
+    operation: number,
+    value: number,
+    timeout: BigInt64Array | null,
+    unused: null,
+    unused3: number,
+  ) => number
+  readonly fcntl: (fd: number, command: number, lock: Uint8Array) => number
+  readonly errno: () => number
+}
+
+let bound: Libc | undefined
+
+/**
+ * @throws `ERR_NATIVE_PLATFORM_UNAVAILABLE` off Linux on x64 or arm64; `ERR_NATIVE_KOFFI_UNAVAILABLE` without koffi.
+ */
+export function loadLibc(): Libc {
+  if (bound !== undefined) return bound
+  if (process.platform !== 'linux' || (process.arch !== 'x64' && process.arch !== 'arm64')) {
+    throw nativeError(
+      'ERR_NATIVE_PLATFORM_UNAVAILABLE',
+      `shared memory with an engine needs Linux on x64 or arm64, got ${process.platform} on ${process.arch}`,
+      'Run the controller on the machine where the engine runs',
+    )
+  }
+  const library = openLibrary(
+    ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1'],
+    'The C library of this system was not found',
+  )
+  bound = {
+    mmap: library.bind(
+      'void *mmap(void *address, size_t bytes, int protection, int flags, int fd, int64_t offset)',
+    ),
+    futex: library.bind(
+      'long syscall(long number, void *word, long operation, long value, void *timeout, void *unused, long unused3)',
+    ),
+    fcntl: library.bind('int fcntl(int fd, int command, void *lock)'),
+    errno: () => loadKoffi().errno(),
+  }
+  return bound
+}

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/command.js'
+import { draw } from '../../src/cli/commands/watch.js'
+import { runCli } from '../../src/cli/main.js'
+
+const hasPython = spawnSync('python3', ['--version']).status === 0 && process.platform === 'linux'
+let engine: ChildProcess | undefined
+afterEach(() => void engine?.kill('SIGKILL'))
+
+const CONFIG = `
+classes:
+  text: { output: text, sloMs: 200 }
+profile:
+  text: { shared: { fixedMs: 5 } }
+`
+
+function configFile(text = CONFIG): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'run-')), 'horizon.yaml')
+  writeFileSync(file, text)
+  return file
+}
+
+async function cli(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  let out = ''
+  let err = ''
+  const code = await runCli(args, {
+    out: (text) => {
+      out += text
+    },
+    err: (text) => {
+      err += text
+    },
+    progress: false,
+    columns: 100,
+  })
+  return { code, out, err }
+}
+
+describe('horizonserve run', () => {
+  it('says what is missing when there is no engine', async () => {
+    const { code, err } = await cli('run', '--config', configFile(), '--segment', 'not-there')
+    expect(code).toBe(EXIT.unavailable)
+    expect(err).toContain('pass --wait')
+  })
+
+  it('refuses options and files that make no sense', async () => {
+    const file = configFile()
+    expect((await cli('run', '--config', file, '--mode', 'telepathy')).code).toBe(EXIT.badInput)
+    expect((await cli('run', '--config', file, '--segment', '../x')).code).toBe(EXIT.badInput)
+    expect((await cli('run', '--config', configFile('classes: 3'))).code).toBe(EXIT.badInput)
+    expect((await cli('run', '--config', file, '--poll-ms', 'often')).code).toBe(EXIT.badInput)
+  })
+
+  it.skipIf(!hasPython)(
+    'steers an engine, shows it, takes up a changed file and refuses a bad one',
+    async () => {
+      const name = `cli-${process.pid}`
+      const child = spawn('python3', ['test/controller/stage_peer.py', name], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
+      engine = child
+      await new Promise((resolve) => child.stdout.once('data', resolve))
+      const file = configFile()
+      let err = ''
+      let picture: Promise<string> | undefined
+      const running = runCli(
+        ['run', '--config', file, '--segment', name, '--metrics-port', '0', '--log', 'decisions'],
+        {
+          out: () => {},
+          err: (text) => {
+            err += text
+            const port = /127\.0\.0\.1:(\d+)/.exec(text)?.[1]
+            if (port !== undefined)
+              picture = cli('watch', '--metrics-port', port, '--once').then(({ out }) => out)
+            if (text.includes('attached'))
+              setTimeout(() => writeFileSync(file, `${CONFIG}uGuard: 3\n`), 150)
+            if (text.includes('reloaded'))
+              setTimeout(() => writeFileSync(file, `${CONFIG}uGuard: -3\n`), 150)
+            if (text.includes('refused')) process.emit('SIGTERM')
+          },
+          progress: false,
+          columns: 100,
+        },
+      )
+      expect(await running).toBe(EXIT.ok)
+      expect(await picture).toContain('stage 0')
+      expect(err).toContain('attached to the engine')
+      expect(err).toContain('reloaded')
+      expect(err).toMatch(/refused, the configuration before it stays in force.*uGuard/)
+      expect(err).toContain('the engine goes on by itself')
+    },
+  )
+
+  it('draws nothing where there is no engine', () => {
+    expect(draw(undefined, undefined, 500)).toBe('waiting for an engine\n')
+  })
+})

@@ -1,0 +1,126 @@
+"""What the engine pays: `schedule()` under the shim minus vanilla, beside a naive filter that takes hidden requests out and puts them
+back, all in one run, step by step in turn, so that the machine's noise falls on all alike.
+"""
+
+import gc
+import time
+
+from harness import Loop, make_request, make_scheduler
+from suite import LONG, case, controller, segment_name, stop
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+
+from horizonserve import wire
+from horizonserve.vllm import HorizonScheduler
+
+STEPS = 2000 if LONG else 200
+SIZES = (64, 256, 1024, 10_000)
+RUNNING = 64
+
+
+class NaiveScheduler(AsyncScheduler):
+    """Takes every second waiting request out for a step and restores the order afterwards: what a filter without sub-queues does."""
+
+    def schedule(self, *args, **kwargs):
+        before = list(self.waiting)
+        known = set(before)
+        hidden = {r for i, r in enumerate(before) if i % 2}
+        self.waiting.remove_requests(hidden)
+        try:
+            return super().schedule(*args, **kwargs)
+        finally:
+            left = set(self.waiting)
+            order = [r for r in self.waiting if r not in known] + [r for r in before if r in hidden or r in left]
+            self.waiting.clear()
+            self.waiting.extend(order)
+
+
+class Bench:
+    """One scheduler with 64 decodes that never end; each step admits one request, which then ends at once."""
+
+    def __init__(self, cls, waiting):
+        self.scheduler = make_scheduler(cls, 20_000, RUNNING + 1, 2048)
+        self.loop = Loop(self.scheduler, lag=0)
+        self.number = 0
+        for _ in range(RUNNING):
+            self.add(2000)
+        for _ in range(20):
+            self.loop.step()
+        while len(self.scheduler.waiting) < waiting:
+            self.add(1)
+        self.samples = []
+        self.admitted = 0
+
+    def add(self, max_tokens):
+        self.number += 1
+        self.scheduler.add_request(
+            make_request(f"b{self.number}", 16 + self.number % 100, max_tokens, arrival=time.time(), extra_args={"modalities": ["text" if self.number % 2 else "audio"]})
+        )
+
+    def step(self):
+        scheduler = self.scheduler
+        start = time.perf_counter_ns()
+        output = scheduler.schedule()
+        took = time.perf_counter_ns() - start
+        admitted = len(output.scheduled_new_reqs)
+        self.admitted += admitted
+        self.samples.append(took)
+        self.loop.deliver(output)
+        for _ in range(admitted):
+            self.add(1)
+
+
+def _quantile(values, q):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(q * len(ordered)))] / 1000
+
+
+def _pair(values):
+    return {"p50": round(_quantile(values, 0.5), 1), "p99": round(_quantile(values, 0.99), 1)}
+
+
+@case
+def cost_on_the_engines_path():
+    rows = {}
+    for waiting in SIZES:
+        name = segment_name(f"cost-{waiting}")
+        process = controller(name, "published", {"uGuard": 1.5})
+        ours = Bench(HorizonScheduler, waiting)
+        others = {"vanilla": Bench(AsyncScheduler, waiting), "naive": Bench(NaiveScheduler, waiting)}
+        end = time.monotonic() + 30
+        while ours.scheduler.horizon.mode != wire.MODE_PUBLISHED:
+            assert time.monotonic() < end, "no controller"
+            ours.step()
+            time.sleep(0.005)
+        for bench in (ours, *others.values()):
+            for _ in range(50):
+                bench.step()
+            bench.samples.clear()
+            bench.admitted = 0
+        begins, ends = [], []
+        shim = ours.scheduler.horizon
+        gc.collect()
+        gc.disable()
+        for _ in range(STEPS if waiting <= 1024 else max(200, STEPS // 4)):
+            for bench in (ours, *others.values()):
+                bench.step()
+            begins.append(shim.boundary_ns)
+            ends.append(shim.end_ns)
+            time.sleep(0.0005)
+        gc.enable()
+        vanilla, naive = others["vanilla"].samples, others["naive"].samples
+        mode = shim.mode
+        rows[str(waiting)] = {
+            "vanillaUs": _pair(vanilla),
+            "horizonUs": _pair(ours.samples),
+            "naiveUs": _pair(naive),
+            "extraUs": _pair([max(0, a - b) for a, b in zip(ours.samples, vanilla)]),
+            "naiveExtraUs": _pair([max(0, a - b) for a, b in zip(naive, vanilla)]),
+            "beginUs": _pair(begins),
+            "endUs": _pair(ends),
+            "admissionsPerStep": round(ours.admitted / len(ours.samples), 2),
+        }
+        print(waiting, rows[str(waiting)], flush=True)
+        assert mode == wire.MODE_PUBLISHED
+        shim.segment.close()
+        stop(process)
+    return rows

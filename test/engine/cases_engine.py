@@ -1,0 +1,97 @@
+"""A real engine, vanilla against steered: same seeds, same machine, turn by turn, in wall-clock time."""
+
+import json
+import subprocess
+import sys
+
+from harness import ROOT
+from suite import LONG, case, controller, segment_name, stop
+
+SEEDS = (1, 2, 3, 4, 5) if LONG else (1, 2, 3)
+COUNT = 240 if LONG else 120
+#: Share of the measured capacity that arrives. Not tuned: just below what the engine can serve.
+LOAD = 0.95
+
+
+class Process:
+    def __init__(self, scheduler_cls):
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "test/engine/real_engine.py"), scheduler_cls],
+            cwd=ROOT / "test/engine", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(f"the engine died: {self.process.stderr.read()[-2000:]}")
+        return json.loads(line)
+
+    def ask(self, **command):
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def _attainment(latencies, slo):
+    return round(100 * sum(1 for v in latencies if v <= slo) / len(latencies), 1)
+
+
+@case
+def real_engine_in_wall_clock_time():
+    name = segment_name("real")
+    vanilla, ours = Process("vanilla"), Process("horizonserve.vllm.HorizonScheduler")
+    try:
+        vanilla.answer()
+        ours.answer()
+        for each in (vanilla, ours):
+            each.ask(do="solo", count=2)
+        solo = vanilla.ask(do="solo", count=10)
+        p95 = {kind: values[int(0.95 * (len(values) - 1))] for kind, values in solo.items()}
+        p50 = {kind: values[len(values) // 2] for kind, values in solo.items()}
+        slo = {kind: 5 * p95[kind] for kind in p95}
+        config = {
+            "classes": {"text": {"output": "text", "sloMs": slo["text"]}, "speech": {"output": "audio", "sloMs": slo["audio"]}},
+            # One stage: there is no downstream to wait for.
+            "profile": {"text": {"shared": {"fixedMs": p50["text"]}}, "speech": {"shared": {"fixedMs": p50["audio"]}, "downstream": {"fixedMs": 0}}},
+            "longPathCap": 4,
+        }
+        process = controller(name, "published", config)
+        saturation = {"vanilla": [], "ours": []}
+        for seed in SEEDS:
+            for label, each in (("vanilla", vanilla), ("ours", ours)):
+                saturation[label].append(each.ask(do="saturate", seed=seed, count=40)["perSecond"])
+        capacity = sorted(saturation["vanilla"])[len(SEEDS) // 2]
+        runs = []
+        for seed in SEEDS:
+            row = {"seed": seed}
+            for label, each in (("vanilla", vanilla), ("ours", ours)):
+                got = each.ask(do="serve", seed=seed, count=COUNT, rate=capacity * LOAD)
+                row[label] = {
+                    "text": _attainment(got["latencies"]["text"], slo["text"]),
+                    "speech": _attainment(got["latencies"]["audio"], slo["audio"]),
+                    "all": _attainment([v / slo[k] for k, values in got["latencies"].items() for v in values], 1.0),
+                    "textP99Ms": round(sorted(got["latencies"]["text"])[int(0.99 * (len(got["latencies"]["text"]) - 1))], 1),
+                    "seconds": round(got["seconds"], 2),
+                }
+            runs.append(row)
+        text = stop(process)
+        assert "attached" in text, text[-500:]
+    finally:
+        vanilla.end()
+        ours.end()
+    mean = {label: {k: round(sum(r[label][k] for r in runs) / len(runs), 1) for k in ("text", "speech", "all")} for label in ("vanilla", "ours")}
+    best = {label: max(values) for label, values in saturation.items()}
+    return {
+        "vllm": "real engine, CPU, 2-layer random weights, 8 slots",
+        "soloP95Ms": {k: round(v, 1) for k, v in p95.items()},
+        "sloMs": {k: round(v, 1) for k, v in slo.items()},
+        "ratePerSecond": round(capacity * LOAD, 2),
+        "runs": runs,
+        "meanAttainment": mean,
+        "saturationPerSecond": {label: [round(v, 2) for v in values] for label, values in saturation.items()},
+        "throughputLossPercentBestOfRuns": round(100 * (1 - best["ours"] / best["vanilla"]), 2),
+    }

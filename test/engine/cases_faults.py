@@ -1,0 +1,296 @@
+"""What breaks around a real scheduler under load: nothing hangs, nothing is lost, and hidden requests become visible again."""
+
+import os
+import random
+import signal
+import time
+
+from harness import Loop, RequestStatus, make_request, make_scheduler
+from suite import LONG, case, controller, segment_name, stop
+from workload import workload
+
+from horizonserve import wire
+from horizonserve.segment import Segment
+from horizonserve.segment_file import segment_path
+from horizonserve.vllm import HorizonScheduler
+
+TIMES = 200 if LONG else 4
+GRACE_MS = 250
+
+
+class Engine:
+    """A real scheduler in real time, with work that never runs dry."""
+
+    def __init__(self, seed=1):
+        self.scheduler = make_scheduler(HorizonScheduler, 90, 16, 256)
+        self.shim = self.scheduler.horizon
+        self.blocks = self.scheduler.kv_cache_manager.block_pool.get_num_free_blocks()
+        self.loop = Loop(self.scheduler, seed=seed)
+        self.items = workload(seed, 200_000 if LONG else 20_000)
+        self.at = 0
+        self.longest_ms = 0.0
+        self.aborted = set()
+        self.random = random.Random(seed)
+
+    def mode(self):
+        return self.shim.segment.controller_mode(time.monotonic_ns())
+
+    def step(self):
+        while len(self.scheduler.waiting) < 40:
+            item = self.items[self.at]
+            self.at += 1
+            self.scheduler.add_request(make_request(item.id, item.tokens, item.max_tokens, item.priority, time.time(), extra_args={"modalities": ["audio" if item.long else "text"]}))
+        start = time.perf_counter()
+        self.loop.step()
+        self.longest_ms = max(self.longest_ms, (time.perf_counter() - start) * 1000)
+        if self.random.random() < 0.02:
+            victim = next(iter(self.scheduler.waiting))
+            self.scheduler.finish_requests(victim.request_id, RequestStatus.FINISHED_ABORTED)
+            self.aborted.add(victim.request_id)
+
+    def run(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.step()
+            time.sleep(0.001)
+
+    def until(self, wanted, seconds=30.0):
+        """Steps until the shim follows a mode; returns how long it took, ms."""
+        start = time.monotonic()
+        while self.shim.mode != wanted:
+            assert time.monotonic() - start < seconds, f"mode {self.shim.mode} instead of {wanted} after {seconds} s"
+            self.step()
+            time.sleep(0.001)
+        return (time.monotonic() - start) * 1000
+
+    def finish(self):
+        """Everything that was ever added ends once, and nothing leaks."""
+        while self.scheduler.has_unfinished_requests():
+            self.loop.step()
+        self.loop.drain()
+        self.loop.step()
+        finished = self.loop.finished
+        expected = {i.id for i in self.items[: self.at]} - self.aborted
+        assert len(finished) == len(set(finished)) and expected <= set(finished), "a request was lost or finished twice"
+        assert self.scheduler.kv_cache_manager.block_pool.get_num_free_blocks() == self.blocks, "KV blocks leaked"
+        assert not self.shim.entries and len(self.shim.queue) == 0
+        self.shim.segment.close()
+        return {"requests": self.at, "steps": self.loop.steps, "longestStepMs": round(self.longest_ms, 2), "dropped": self.shim.segment.dropped, "refusedStates": self.shim.segment.refused}
+
+
+def everything_is_visible(engine):
+    """After a controller is gone, the queue reads like the engine's own."""
+    queue = engine.shim.queue
+    assert not queue.set.classes and sum(queue.set.counts) == 0
+
+
+def _kill(mode, how):
+    name = segment_name(f"kill-{mode}")
+    engine = Engine()
+    number = wire.MODE_PUBLISHED if mode == "published" else wire.MODE_LOCKSTEP
+    delays, plain_longest = [], 0.0
+    for i in range(TIMES):
+        process = controller(name, mode)
+        engine.until(number)
+        engine.run(engine.random.uniform(0.0, 0.2))
+        if how == "kill":
+            process.kill()
+            delays.append(engine.until(wire.MODE_NONE))
+        else:
+            process.send_signal(signal.SIGSTOP)
+            delays.append(engine.until(wire.MODE_NONE))
+            everything_is_visible(engine)
+            process.send_signal(signal.SIGCONT)
+            engine.until(number)
+            engine.run(0.02)
+            process.kill()
+            engine.until(wire.MODE_NONE)
+        everything_is_visible(engine)
+        process.wait()
+    result = engine.finish()
+    # A step may come late by what one step takes; the rest is the grace.
+    assert max(delays) <= GRACE_MS + result["longestStepMs"] + 60, f"visible again after {max(delays):.0f} ms"
+    return {"times": TIMES, "visibleAgainMsMax": round(max(delays), 1), "misses": engine.shim.misses, **result}
+
+
+@case
+def killed_controller_in_published_mode():
+    return _kill("published", "kill")
+
+
+@case
+def killed_controller_in_lockstep():
+    return _kill("lockstep", "kill")
+
+
+@case
+def paused_controller_in_published_mode():
+    return _kill("published", "pause")
+
+
+@case
+def paused_controller_in_lockstep():
+    return _kill("lockstep", "pause")
+
+
+def _corrupt(mode):
+    name = segment_name(f"corrupt-{mode}")
+    number = wire.MODE_PUBLISHED if mode == "published" else wire.MODE_LOCKSTEP
+    process = controller(name, mode)
+    engine = Engine()
+    engine.until(number)
+    segment = engine.shim.segment
+    places = list(range(64)) + list(range(128, 192)) + list(range(256, 332)) + list(range(512, 576)) + list(range(4096, 6144)) + list(range(8192, 8256)) + list(range(16384, 17000)) + list(range(49152, 49152 + 4096))
+    if not LONG:
+        places = engine.random.sample(places, 400)
+    for at in places:
+        segment._map[at] = (segment._map[at] ^ (1 << engine.random.randrange(8))) & 0xFF
+        engine.step()
+        time.sleep(0.0005)
+    ended = process.poll()
+    result = engine.finish()
+    text = stop(process)
+    assert ended is None or ended in (0, 1), f"the controller died with {ended}: {text[-500:]}"
+    return {"bytes": len(places), "controllerAlive": ended is None, "log": text.splitlines()[-1:], **result}
+
+
+@case
+def corrupted_segment_in_published_mode():
+    return _corrupt("published")
+
+
+@case
+def corrupted_segment_in_lockstep():
+    return _corrupt("lockstep")
+
+
+@case
+def full_ring():
+    """A controller that reads nothing for a while: events are dropped and counted, and told again afterwards."""
+    os.environ["HORIZONSERVE_RING_SLOTS"] = "64"
+    name = segment_name("ring")
+    process = controller(name, "published")
+    engine = Engine()
+    engine.until(wire.MODE_PUBLISHED)
+    for _ in range(TIMES):
+        process.send_signal(signal.SIGSTOP)
+        engine.run(0.15)
+        process.send_signal(signal.SIGCONT)
+        engine.until(wire.MODE_PUBLISHED)
+        engine.run(0.02)
+    dropped = engine.shim.segment.dropped
+    result = engine.finish()
+    stop(process)
+    assert dropped > 0, "the ring never filled"
+    return {"times": TIMES, **result}
+
+
+@case
+def killed_engine():
+    """The controller notices, says so in one line, removes the segment, and serves the next engine."""
+    name = segment_name("engine")
+    process = controller(name, "published")
+    for _ in range(TIMES):
+        pid = os.fork()
+        if pid == 0:
+            engine = Engine()
+            engine.until(wire.MODE_PUBLISHED)
+            engine.run(60)
+            os._exit(0)
+        deadline = time.monotonic() + 30
+        path = segment_path(name)
+        while time.monotonic() < deadline and not _followed(path):
+            time.sleep(0.005)
+        time.sleep(random.uniform(0, 0.1))
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        gone = time.monotonic() + 10
+        while os.path.exists(path):
+            assert time.monotonic() < gone, "the segment of a dead engine is still there"
+            time.sleep(0.005)
+    assert process.poll() is None, "the controller died with the engine"
+    text = stop(process)
+    assert text.count("died; waiting for the next one") >= TIMES, text[-500:]
+    return {"times": TIMES}
+
+
+def _followed(path):
+    try:
+        with open(path, "rb") as file:
+            file.seek(wire.CONTROLLER_OFFSET + 12)
+            return int.from_bytes(file.read(4), "little") == wire.MODE_PUBLISHED
+    except FileNotFoundError:
+        return False
+
+
+@case
+def clock_skew():
+    """Wall clocks of other machines, and clocks that jump, move deadlines at most as far as the bound says."""
+    name = segment_name("skew")
+    process = controller(name, "published")
+    engine = Engine()
+    engine.until(wire.MODE_PUBLISHED)
+    for _ in range(TIMES):
+        offset = engine.random.choice([0, 1, -1, 3600, -3600, 1e9, -1e9, float(engine.random.randrange(-100, 100))])
+        engine.shim.wall = lambda by=offset: time.time() + by
+        engine.run(0.01)
+        now = time.monotonic_ns()
+        for entry in engine.shim.entries.values():
+            assert now - 200_000_000_000 < entry.arrival_ns <= now
+    result = engine.finish()
+    stop(process)
+    return {"times": TIMES, **result}
+
+
+@case
+def version_mismatch():
+    """A controller and an engine of different versions refuse each other and say which package to install."""
+    import struct
+
+    name = segment_name("version")
+    said = []
+    for flip in (8, 12):
+        for _ in range(max(1, TIMES // 20)):
+            segment = Segment.open(name)
+            header = bytearray(segment._map[:64])
+            header[flip] ^= 1
+            header[60:64] = struct.pack("<I", wire.zlib.crc32(bytes(header[:60])))
+            segment._map[:64] = bytes(header)
+            process = controller(name, "published")
+            end = time.monotonic() + 20
+            time.sleep(0.1)
+            line = process.stderr.readline()
+            assert time.monotonic() < end
+            said.append(line.strip())
+            assert "another version" in line, line
+            assert segment.controller_mode(time.monotonic_ns()) == wire.MODE_NONE
+            process.kill()
+            process.wait()
+            segment.close()
+    return {"times": len(said), "said": said[0][:200]}
+
+
+@case
+def two_controllers():
+    """The second is refused in one line; when the first dies, the second takes over."""
+    name = segment_name("two")
+    first = controller(name, "published")
+    engine = Engine()
+    engine.until(wire.MODE_PUBLISHED)
+    for _ in range(TIMES):
+        second = controller(name, "published")
+        line = second.stderr.readline()
+        assert "another controller steers this engine" in line, line
+        assert engine.shim.segment.controller_pid() == first.pid
+        engine.run(0.02)
+        first.kill()
+        first.wait()
+        end = time.monotonic() + 10
+        while engine.shim.segment.controller_pid() != second.pid:
+            assert time.monotonic() < end, "the second did not take over"
+            engine.step()
+            time.sleep(0.001)
+        first = second
+    result = engine.finish()
+    stop(first)
+    return {"times": TIMES, **result}
