@@ -10,9 +10,7 @@ import { join } from 'node:path'
 
 const FOLDER = '.venv/engine'
 const MARK = join(FOLDER, 'complete')
-const INPUTS = ['requirements.txt', 'cuda_stubs.py', 'install.ts'].map((f) =>
-  join('test/engine', f),
-)
+const INPUTS = ['requirements.txt', 'cuda_stubs.py'].map((f) => join('test/engine', f))
 const TORCH = '2.13.0'
 /** Of the CUDA build: the parts that torch really calls while it finds out that there is no GPU. */
 const CUDA_PARTS = ['nvidia-cuda-runtime==13.0.96', 'nvidia-cuda-cupti==13.0.85']
