@@ -17,8 +17,10 @@ const entries = {
   'core/index': 'src/core/index.ts',
   'policies/index': 'src/policies/index.ts',
   'config-file': 'src/config-file.ts',
+  'gpu/index': 'src/gpu/index.ts',
   'adapters/index': 'src/adapters/index.ts',
   'sim/index': 'src/sim/index.ts',
+  'deploy/index': 'src/deploy/index.ts',
   'controller/doorbell-worker': 'src/controller/doorbell-worker.ts',
   'cli/main': 'src/cli/main.ts',
 }

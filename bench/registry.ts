@@ -15,6 +15,12 @@ export const BENCHES: readonly BenchEntry[] = [
   { name: 'peers', load: async () => (await import('./peers.js')).bench },
   { name: 'import-cost', load: async () => (await import('./import-cost.js')).bench },
   { name: 'sim-speed', load: async () => (await import('./sim-speed.js')).bench },
+  { name: 'gpu-native', load: async () => (await import('./gpu-native.js')).bench },
+  {
+    name: 'deploy-search',
+    load: async () => (await import('./deploy-search.js')).deploySearchBench,
+  },
+  { name: 'gate', load: async () => (await import('./gate.js')).gateBench },
   { name: 'monitor-update', load: async () => (await import('./monitor-update.js')).bench },
   {
     name: 'lockstep-round-trip',

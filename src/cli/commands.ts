@@ -12,11 +12,16 @@ export interface CommandEntry {
 }
 
 export const COMMANDS: readonly CommandEntry[] = [
-  { name: 'run', load: async () => (await import('./commands/run.js')).runCommand },
-  { name: 'watch', load: async () => (await import('./commands/watch.js')).watchCommand },
   { name: 'simulate', load: async () => (await import('./commands/simulate.js')).command },
   { name: 'calibrate', load: async () => (await import('./commands/calibrate.js')).command },
   { name: 'report', load: async () => (await import('./commands/report.js')).command },
   { name: 'init', load: async () => (await import('./commands/init.js')).command },
   { name: 'fidelity', load: async () => (await import('./commands/fidelity.js')).command },
+  { name: 'doctor', load: async () => (await import('./commands/doctor.js')).command },
+  { name: 'sweep', load: async () => (await import('./commands/sweep.js')).command },
+  { name: 'analyze', load: async () => (await import('./commands/analyze.js')).analyzeCommand },
+  { name: 'plan', load: async () => (await import('./commands/plan.js')).planCommand },
+  { name: 'mcp', load: async () => (await import('./commands/mcp.js')).mcpCommand },
+  { name: 'run', load: async () => (await import('./commands/run.js')).runCommand },
+  { name: 'watch', load: async () => (await import('./commands/watch.js')).watchCommand },
 ]

@@ -9,11 +9,8 @@
 import { createRequire } from 'node:module'
 import { nativeError } from './native-error.js'
 
-/** An address in this process. koffi 3 hands pointers over as BigInt; `0n` is NULL. */
+/** An address in this process. koffi 3 hands pointers over as BigInt; `0n` is NULL. As an argument a typed array stands for its memory. */
 export type Pointer = bigint
-
-/** What may stand for a pointer argument: an address, memory of a typed array (for the call alone), or NULL. */
-export type PointerArgument = Pointer | ArrayBufferView | null
 
 /** A bound C function. The prototype that bound it decides the types; the caller states them once, where it binds. */
 // biome-ignore lint/suspicious/noExplicitAny: a C prototype is not visible to the compiler

@@ -38,6 +38,11 @@ export function tryOpenLibrary(candidates: readonly string[]): {
   for (const path of candidates) {
     const known = open.get(path)
     if (known !== undefined) return { library: known, missing }
+    // The loader takes an empty name for the program itself.
+    if (path === '') {
+      missing.push({ path, reason: 'no path' })
+      continue
+    }
     try {
       const library = wrap(path, loadKoffi().load(path))
       open.set(path, library)

@@ -62,6 +62,10 @@ test('a library that is not there is an environment error', () => {
   })
 })
 
+test('an empty path is no library', () => {
+  expect(tryOpenLibrary(['']).missing).toEqual([{ path: '', reason: 'no path' }])
+})
+
 test('a file that is no library is named, not loaded', () => {
   const { library, missing } = tryOpenLibrary([import.meta.filename])
   expect(library).toBeUndefined()

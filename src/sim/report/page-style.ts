@@ -37,7 +37,7 @@ dl.setup dd { margin: 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; width: 100%; }
 caption { text-align: left; padding: 2px 0 6px; font-size: 13px; }
-th, td { padding: 4px 10px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: 4px 7px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th[scope=row], thead th:first-child { text-align: left; padding-left: 0; }
 thead th { color: var(--muted); font-weight: 600; }
 td.best { background: var(--mark); }

@@ -1,0 +1,34 @@
+/**
+ * @module
+ * Reads the pipeline file that a command was given.
+ */
+import { readFileSync } from 'node:fs'
+import { HorizonError } from '../core/errors.js'
+import { type ReadPipeline, readPipeline } from '../deploy/index.js'
+
+/** Largest pipeline file that is read, in bytes. */
+const MAX_BYTES = 4 * 2 ** 20
+
+export function loadPipeline(file: string): ReadPipeline & { readonly file: string } {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new HorizonError('ERR_CLI_FILE', `cannot read ${file}`, {
+      hint: error instanceof Error ? error.message : String(error),
+      cause: error,
+    })
+  }
+  if (text.length > MAX_BYTES)
+    throw new HorizonError('ERR_CLI_FILE', `${file} is too large for a pipeline`, {
+      expected: `at most ${MAX_BYTES} bytes`,
+      got: text.length,
+    })
+  return { ...readPipeline(text, file), file }
+}
+
+/** Version of this package. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

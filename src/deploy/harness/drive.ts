@@ -1,0 +1,88 @@
+/**
+ * @module
+ * Drives a session as users would: each request's inputs are written at their times, whether or not earlier requests are
+ * done, and every output is stamped when it can be read. Latency counts from the time an input was due, so that a backend
+ * which holds up its own inputs cannot look fast.
+ */
+import type { RunSamples } from '../gate/metric.js'
+import type { BackendSession } from './backend.js'
+
+/** One request of a script. Times in milliseconds from the start of the run, ascending. */
+export interface ScriptedRequest {
+  readonly inputs: readonly { readonly atMs: number; readonly value: unknown }[]
+}
+
+/** What was seen of one request. Times in milliseconds from the start of the run. */
+export interface RequestRecord {
+  /** When its last input was due: the batch is ready then. */
+  readonly readyMs: number
+  /** How much later than due its last input was written. */
+  readonly lateMs: number
+  readonly outputs: readonly { readonly atMs: number; readonly value: unknown }[]
+}
+
+/** Runs a script to its end. Fails when any request fails. */
+export async function drive(
+  session: BackendSession,
+  script: readonly ScriptedRequest[],
+): Promise<RequestRecord[]> {
+  const start = performance.now()
+  const sinceStart = (): number => performance.now() - start
+  return await Promise.all(
+    script.map(async (request) => {
+      let lateMs = 0
+      const due = request.inputs.at(-1)?.atMs ?? 0
+      async function* inputs(): AsyncIterable<unknown> {
+        for (const input of request.inputs) {
+          await sleepUntil(start + input.atMs)
+          lateMs = sinceStart() - input.atMs
+          yield input.value
+        }
+      }
+      await sleepUntil(start + (request.inputs[0]?.atMs ?? 0))
+      const outputs: { atMs: number; value: unknown }[] = []
+      for await (const value of session.request(inputs())) {
+        outputs.push({ atMs: sinceStart(), value })
+      }
+      return { readyMs: due, lateMs, outputs }
+    }),
+  )
+}
+
+/** A run's samples for the gate, and its real-time factor. */
+export interface RunMeasures extends RunSamples {
+  /** Time from ready to last output over the media time made; null without a declared media time. */
+  readonly realTimeFactor: number | null
+}
+
+/** Requests without outputs count as never answered: they make a run unusable rather than fast. */
+export function measureRun(
+  records: readonly RequestRecord[],
+  mediaMsPerOutput?: number,
+): RunMeasures {
+  const answered = records.filter((record) => record.outputs.length > 0)
+  const spans = answered.map((record) => record.outputs.at(-1)!.atMs - record.readyMs)
+  const totalOutputs = answered.reduce((sum, record) => sum + record.outputs.length, 0)
+  const totalSpan = spans.reduce((sum, span) => sum + span, 0)
+  return {
+    firstOutputMs: answered.map((record) => record.outputs[0]!.atMs - record.readyMs),
+    gapMs: answered.flatMap((record) =>
+      record.outputs.slice(1).map((output, i) => output.atMs - record.outputs[i]!.atMs),
+    ),
+    ratePerSec: answered.map((record, i) => (1000 * record.outputs.length) / spans[i]!),
+    realTimeFactor:
+      mediaMsPerOutput === undefined || totalOutputs === 0
+        ? null
+        : totalSpan / (totalOutputs * mediaMsPerOutput),
+  }
+}
+
+/** Outputs alone, per request, for the comparison with the reference. */
+export function outputsOf(records: readonly RequestRecord[]): unknown[][] {
+  return records.map((record) => record.outputs.map((output) => output.value))
+}
+
+async function sleepUntil(time: number): Promise<void> {
+  const wait = time - performance.now()
+  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+}

@@ -1,0 +1,40 @@
+/**
+ * @module
+ * What a search minimises, as a list of numbers compared in turn. The same list made of lower bounds prunes.
+ */
+import type { Score } from './scorer.js'
+
+export interface Objective {
+  /** `memory` looks for the placement that oversteps the GPUs' memory least; only for saying what is missing. */
+  readonly kind: 'latency' | 'rate' | 'memory'
+  /** Longest period allowed, in ms (a floor on the rate). @default unlimited */
+  readonly maxPeriodMs?: number
+}
+
+/** Compared from left to right. */
+export type Key = readonly number[]
+
+/**
+ * Rate: period, then first output at that period. Latency: first output, then the period it takes. Both then prefer
+ * that events interrupt no stream (`stallMs`), then fewer GPUs.
+ */
+export function keyOf(objective: Objective, score: Score): Key {
+  if (objective.kind === 'memory')
+    return [score.excessGiB, score.periodMs, score.firstOutputMs, score.gpus]
+  return objective.kind === 'rate'
+    ? [score.periodMs, score.firstOutputMs, score.stallMs, score.gpus]
+    : [score.latencyMs, score.latencyPeriodMs, score.stallMs, score.gpus]
+}
+
+/** Negative when `a` is better. Differences within rounding do not count. */
+export function compareKeys(a: Key, b: Key): number {
+  for (let index = 0; index < a.length; index += 1) {
+    const left = a[index]!
+    const right = b[index]!
+    if (left === right) continue
+    // The smaller of the two sets the scale, so that an infinite bound stays worse than any figure.
+    const slack = 1e-9 * Math.max(1, Math.min(Math.abs(left), Math.abs(right)))
+    if (Math.abs(left - right) > slack) return left - right
+  }
+  return 0
+}

@@ -1,0 +1,204 @@
+/**
+ * @module
+ * The search over placements: a beam for a first answer, branch and bound for the proof, and, where that is too large,
+ * repair of small neighbourhoods until the budget of nodes is spent. Same input, same seed: same answer.
+ */
+import { cycleBound } from '../bounds/cycle-bound.js'
+import { deploymentBounds, lowestLatency } from '../bounds/deployment-bounds.js'
+import type { Machine } from '../bounds/machine.js'
+import { applyPlacement, type Placement, timeOf } from '../bounds/placement.js'
+import type { TaskGraph } from '../ir/task-graph.js'
+import { seededRandom } from '../schedule/random.js'
+import { beamSearch } from './beam.js'
+import { bestList, type Found } from './best-list.js'
+import { type BranchOptions, branchAndBound } from './branch-and-bound.js'
+import type { OverlapRule } from './candidate-groups.js'
+import { keyOf, type Objective } from './objective.js'
+import { packingBound } from './packing-bound.js'
+import { periodLowerBound } from './period-lower-bound.js'
+import { type Score, scorer } from './scorer.js'
+import { emptyState, type SearchState, stateOf } from './search-state.js'
+import { spreadLoad } from './spread-load.js'
+import type { Unit } from './units.js'
+
+export interface SearchOptions {
+  /** @default 'nested' */
+  readonly overlap?: OverlapRule
+  /** Partial placements to look at before giving up the proof. @default 300000 */
+  readonly nodes?: number
+  /** Placements kept beside the best. @default 6 */
+  readonly keep?: number
+  /** @default 24, and 8 above 16 units */
+  readonly beamWidth?: number
+  /** @default 1 */
+  readonly seed?: number
+}
+
+export interface SearchResult {
+  /** Best first; empty when nothing fits. */
+  readonly found: readonly Found[]
+  /** True when everything else was ruled out. */
+  readonly complete: boolean
+  /** No placement has a smaller first key entry than this (period or first-output latency, in ms). */
+  readonly lowerMs: number
+  readonly nodes: number
+}
+
+export function search(
+  graph: TaskGraph,
+  machine: Machine,
+  units: readonly Unit[],
+  objective: Objective,
+  options: SearchOptions = {},
+): SearchResult {
+  const overlap = options.overlap ?? 'nested'
+  const best = bestList(options.keep ?? 6)
+  const scores = scorer(graph, machine, units)
+  const order = units.map((_, unit) => unit).sort((a, b) => weight(units[b]!) - weight(units[a]!))
+  const finish = scores.cyclesListed
+    ? (_: SearchState, score: Score) => score
+    : (state: SearchState, score: Score) => finishByBounds(graph, machine, state, score)
+  const branch: BranchOptions = { objective, overlap, finish }
+  const root = emptyState(units, machine)
+  const rootKey = keyOf(objective, scores.score(root))
+  if (units.length === 0) {
+    const score = finish(root, scores.score(root))
+    best.offer(root, keyOf(objective, score), score)
+    return { found: best.found, complete: true, lowerMs: best.found[0]!.key[0]!, nodes: 1 }
+  }
+  const total = options.nodes ?? 300_000
+  const budget = { nodes: total }
+  beamSearch(root, order, scores, best, branch, options.beamWidth ?? (units.length > 16 ? 8 : 24))
+  // A part of the budget for the proof; if that does not do, the rest improves the answer.
+  const part = Math.ceil(total / (units.length > 16 ? 8 : 2))
+  const proof = { nodes: part }
+  const complete = branchAndBound(root, order, scores, best, branch, proof)
+  budget.nodes -= part - proof.nodes
+  if (!complete && best.found.length > 0) {
+    const random = seededRandom(options.seed ?? 1)
+    if (objective.kind === 'rate') {
+      const share = { nodes: Math.ceil(budget.nodes * 0.8) }
+      budget.nodes -= share.nodes
+      for (const state of spreadLoad(units, machine, best.found[0]!, {
+        overlap,
+        random,
+        budget: share,
+      })) {
+        const score = finish(state, scores.score(state))
+        best.offer(state, keyOf(objective, score), score)
+      }
+    }
+    while (budget.nodes > 0) {
+      const free = neighbourhood(best.found[0]!, units, machine, random)
+      const state = stateOf(units, machine, best.found[0]!.assignment, (unit) => !free.has(unit))
+      const share = { nodes: Math.min(budget.nodes, 4000) }
+      const given = share.nodes
+      branchAndBound(
+        state,
+        order.filter((unit) => free.has(unit)),
+        scores,
+        best,
+        branch,
+        share,
+      )
+      budget.nodes -= Math.max(1, given - share.nodes)
+    }
+  }
+  const lower = complete
+    ? rootKey[0]!
+    : objective.kind === 'rate'
+      ? packingBound(
+          units,
+          machine.gpus.length,
+          Math.max(
+            periodLowerBound(units, machine.gpus.length, rootKey[0]!),
+            cycleLowerBound(graph, units),
+          ),
+        )
+      : rootKey[0]!
+  return {
+    found: best.found,
+    complete,
+    lowerMs: complete ? (best.found[0]?.key[0] ?? lower) : lower,
+    nodes: total - budget.nodes,
+  }
+}
+
+/** The placement of a search result, by task path. */
+export function placementOf(graph: TaskGraph, units: readonly Unit[], found: Found): Placement {
+  const placement: Record<string, readonly number[]> = {}
+  for (const [index, unit] of units.entries())
+    for (const task of unit.tasks)
+      placement[graph.tasks[task]!.path] = found.assignment.gpus[index]!
+  return placement
+}
+
+/** The cycle bound with every unit at its best time and no lag: no placement has less. */
+function cycleLowerBound(graph: TaskGraph, units: readonly Unit[]): number {
+  const tauMs = graph.tasks.map((task, index) => {
+    const unit = units.find((candidate) => candidate.tasks.includes(index))
+    if (unit === undefined) return timeOf(task.node, 'cpu', 1)!
+    const slot = unit.tasks.indexOf(index)
+    return Math.min(...unit.options.map((option) => option.tauMs[slot]!))
+  })
+  const edges = graph.dependences.map(({ from, to, lambda }, origin) => ({
+    from,
+    to,
+    lambda,
+    kappaMs: 0,
+    origin,
+  }))
+  const periodic = graph.tasks.map((task) => task.node.runs === 'batch')
+  const none = { share: [], entries: [], outputs: [], resources: [], resourceCount: 0 }
+  return cycleBound({ tauMs, edges, periodic, ...none }).periodMs
+}
+
+/** Units to take out and place anew: some on the busiest GPU, some anywhere. */
+function neighbourhood(
+  found: Found,
+  units: readonly Unit[],
+  machine: Machine,
+  random: () => number,
+): Set<number> {
+  const load = new Array<number>(machine.gpus.length).fill(0)
+  found.assignment.gpus.forEach((gpus, unit) => {
+    for (const gpu of gpus)
+      load[gpu]! += units[unit]!.options[found.assignment.option[unit]!]!.loadMs
+  })
+  const busiest = load.indexOf(Math.max(...load))
+  const hot = units.flatMap((_, unit) =>
+    found.assignment.gpus[unit]!.includes(busiest) ? [unit] : [],
+  )
+  const size = Math.min(units.length, 2 + Math.floor(random() * 3))
+  const free = new Set<number>()
+  if (random() < 0.7 && hot.length > 0) free.add(hot[Math.floor(random() * hot.length)]!)
+  while (free.size < size) free.add(Math.floor(random() * units.length))
+  return free
+}
+
+/** Widest and heaviest first: they are the hardest to fit in later. */
+function weight(unit: Unit): number {
+  return Math.min(...unit.options.map((option) => option.degree * option.loadMs))
+}
+
+function finishByBounds(
+  graph: TaskGraph,
+  machine: Machine,
+  state: SearchState,
+  score: Score,
+): Score {
+  const placement: Record<string, readonly number[]> = {}
+  for (const [index, unit] of state.units.entries())
+    for (const task of unit.tasks)
+      placement[graph.tasks[task]!.path] = state.groups[state.group[index]!]!.gpus
+  const timed = applyPlacement(graph, machine, placement)
+  const { periodMs, firstOutputMs } = deploymentBounds(timed)
+  const calm = lowestLatency(timed, periodMs)
+  return {
+    ...score,
+    periodMs,
+    firstOutputMs,
+    latencyMs: calm.firstOutputMs,
+    latencyPeriodMs: calm.periodMs,
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Trials of the gate: a stage as the loop runs it (pilot, sizing, fresh pairs, verdict) on noise whose true effect is known.
+ */
+import { readFileSync } from 'node:fs'
+import { type GateDeclaration, gateSchema } from '../../../src/deploy/gate/declaration.js'
+import { judge, logEffect, type Outcome } from '../../../src/deploy/gate/judge.js'
+import type { PairedRuns, RunSamples, Statistic } from '../../../src/deploy/gate/metric.js'
+import { sizeFromPilot } from '../../../src/deploy/gate/pilot.js'
+import { seededRandom } from '../../../src/deploy/gate/seeded-random.js'
+import { type NoiseShape, noiseSeries } from './noise.js'
+import { ORDER_RULE_PAIRS, orderStatisticRule } from './order-statistic-rule.js'
+
+export type Source = NoiseShape | 'recorded'
+
+/** `numPairs` neighbouring runs of one unchanging backend, in time order. */
+export type DrawPairs = (
+  numPairs: number,
+  seed: string,
+) => readonly (readonly [RunSamples, RunSamples])[]
+
+export function sourceOf(source: Source, requestsPerRun: number): DrawPairs {
+  if (source === 'recorded') return drawRecorded
+  return (numPairs, seed) => {
+    const series = noiseSeries(source, 2 * numPairs, requestsPerRun, seed)
+    return Array.from({ length: numPairs }, (_, i) => [series[2 * i]!, series[2 * i + 1]!] as const)
+  }
+}
+
+let pool: (readonly [RunSamples, RunSamples])[] | undefined
+
+/** Neighbours in the recorded series stay neighbours; pairs are drawn with replacement. */
+function drawRecorded(
+  numPairs: number,
+  seed: string,
+): readonly (readonly [RunSamples, RunSamples])[] {
+  pool ??= readPool()
+  const random = seededRandom(`recorded/${seed}`)
+  return Array.from({ length: numPairs }, () => pool![random.below(pool!.length)]!)
+}
+
+function readPool(): (readonly [RunSamples, RunSamples])[] {
+  const { runs } = JSON.parse(
+    readFileSync(new URL('../golden/run-pool.json', import.meta.url), 'utf8'),
+  ) as { runs: number[][] }
+  const samples = runs.map((run): RunSamples => {
+    const firstOutputMs = run.map((us) => us / 1000)
+    return { firstOutputMs, gapMs: firstOutputMs, ratePerSec: firstOutputMs.map((ms) => 1000 / ms) }
+  })
+  return Array.from({ length: samples.length >> 1 }, (_, i) => [
+    samples[2 * i]!,
+    samples[2 * i + 1]!,
+  ])
+}
+
+/** Labels by a fair coin; the candidate's times shrink by `saved`. */
+export function labelled(
+  neighbours: readonly (readonly [RunSamples, RunSamples])[],
+  saved: number,
+  seed: string,
+): PairedRuns[] {
+  const random = seededRandom(`labels/${seed}`)
+  return neighbours.map(([first, second]) => {
+    const [baseline, candidate] = random.coin() ? [first, second] : [second, first]
+    return { baseline, candidate: faster(candidate, saved) }
+  })
+}
+
+function faster(run: RunSamples, saved: number): RunSamples {
+  if (saved === 0) return run
+  return {
+    firstOutputMs: run.firstOutputMs.map((ms) => ms * (1 - saved)),
+    gapMs: run.gapMs.map((ms) => ms * (1 - saved)),
+    ratePerSec: run.ratePerSec.map((rate) => rate / (1 - saved)),
+  }
+}
+
+export interface Trial {
+  readonly outcome: Outcome
+  readonly pairs: number
+}
+
+/** One stage at level `alpha`. */
+export function trial(
+  draw: DrawPairs,
+  gate: GateDeclaration,
+  options: { readonly saved: number; readonly alpha: number; readonly seed: string },
+): Trial {
+  const { saved, alpha, seed } = options
+  const pilot = labelled(draw(gate.pilotPairs, `pilot/${seed}`), 0, `pilot/${seed}`)
+  const { pairs: numPairs } = sizeFromPilot(pilot, gate, alpha, seed)
+  const pairs = labelled(draw(numPairs, seed), saved, seed)
+  return { outcome: judge(pairs, gate, { alpha, seed, bounds: false }).outcome, pairs: numPairs }
+}
+
+/** The published rule on as many pairs as it wants. */
+export function orderRuleTrial(
+  draw: DrawPairs,
+  gate: GateDeclaration,
+  options: { readonly saved: number; readonly seed: string },
+): Outcome {
+  const pairs = labelled(draw(ORDER_RULE_PAIRS, options.seed), options.saved, options.seed)
+  return orderStatisticRule(pairs, gate.primary[0]!, logEffect(gate.minimumEffect))
+}
+
+/** The gates of the trials: one metric, the loop's own defaults. Tails get the pairs they need. */
+export function trialGate(statistic: Statistic): GateDeclaration {
+  const tail = statistic !== 'median'
+  return gateSchema.parse({
+    primary: [{ sample: 'firstOutputMs', statistic }],
+    pilotPairs: tail ? 20 : 10,
+    maxPairs: tail ? 400 : 60,
+  })
+}
+
+/** P(X >= `successes`) for X binomial: how surprising so many false accepts would be at the declared level. */
+export function binomialTail(successes: number, trials: number, probability: number): number {
+  let logChoose = 0
+  let below = 0
+  for (let k = 0; k < successes; k++) {
+    below += Math.exp(
+      logChoose + k * Math.log(probability) + (trials - k) * Math.log1p(-probability),
+    )
+    logChoose += Math.log((trials - k) / (k + 1))
+  }
+  return Math.max(0, 1 - below)
+}
