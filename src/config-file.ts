@@ -7,7 +7,8 @@ import { extname } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
 import { applyEnvironment, type HorizonConfig, type HorizonParts, parseConfig } from './config.js'
 import { HorizonError } from './core/errors.js'
-import { createScheduler, type Scheduler, type SchedulerOptions } from './core/scheduler.js'
+import { createScheduler, type Scheduler } from './core/scheduler.js'
+import type { SchedulerOptions } from './core/scheduler-options.js'
 
 /**
  * Reads a configuration, applies overrides (pass `{}` for none) and checks it.
@@ -83,5 +84,13 @@ function parseYaml(path: string, text: string): unknown {
       cause: error,
     })
   }
-  return document.toJS({ maxAliasCount: 100 })
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (cause) {
+    throw new HorizonError('ERR_CONFIG_FILE', 'the aliases of this file cannot be resolved', {
+      field: path,
+      cause,
+      hint: cause instanceof Error ? cause.message : '',
+    })
+  }
 }

@@ -10,7 +10,7 @@ import type { LadderSpec } from './core/ladder.js'
 import type { Actuator, Policy, PressureSource } from './core/ports.js'
 import { INPUT, WORK } from './core/ports.js'
 import type { ClassSpec } from './core/request-class.js'
-import type { SchedulerOptions } from './core/scheduler.js'
+import type { SchedulerOptions } from './core/scheduler-options.js'
 import { fixedCap } from './policies/fixed-cap.js'
 import { edf, fcfs, strictPriority } from './policies/orders.js'
 import { type HorizonPolicyOptions, horizonPolicy, literalPolicy } from './policies/presets.js'
@@ -194,7 +194,7 @@ export function parseConfig<Name extends string>(
   const checked = check(config)
   const names = Object.keys(checked.classes) as Name[]
   for (const name of names) {
-    if (checked.profile[name] === undefined)
+    if (!Object.hasOwn(checked.profile, name))
       throw invalid(`profile.${name}`, 'a stage profile for every class', undefined)
   }
   for (const name of Object.keys(checked.profile)) {
@@ -248,15 +248,22 @@ export function applyEnvironment<Name extends string>(
 ): HorizonConfig<Name> {
   const classes: Record<string, ClassConfig> = { ...config.classes }
   const changes: Record<string, unknown> = {}
-  const names = new Map(
-    Object.keys(classes).map((name) => [name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_'), name]),
-  )
+  const names = new Map<string, string[]>()
+  for (const name of Object.keys(classes)) {
+    const key = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
+    names.set(key, [...(names.get(key) ?? []), name])
+  }
   for (const [key, text] of Object.entries(environment)) {
     if (text === undefined) continue
     if (key.startsWith('HORIZON_SLO_MS_')) {
-      const name = names.get(key.slice('HORIZON_SLO_MS_'.length))
+      const named = names.get(key.slice('HORIZON_SLO_MS_'.length)) ?? []
+      const name = named[0]
       if (name === undefined)
         throw environmentError(key, `a class: ${[...names.keys()].join(', ')}`, text)
+      if (named.length > 1)
+        throw environmentError(key, `a name that means one class, not ${named.join(', ')}`, text)
+      // What is no record of a class is for the schema to refuse.
+      if (typeof classes[name] !== 'object' || classes[name] === null) continue
       const { soloP95Ms: _solo, sloMultiplier: _multiplier, ...rest } = classes[name]!
       classes[name] = { ...rest, sloMs: numberFrom(key, text) }
     } else if (key === 'HORIZON_U_GUARD') changes.uGuard = numberFrom(key, text)

@@ -34,13 +34,12 @@ export type {
 } from './core/ports.js'
 export { type ClassSpec, LONG, SHORT } from './core/request-class.js'
 export { LOST, ORDINARY, PROTECTED } from './core/request-table.js'
-export {
-  type ArrivingRequest,
-  createScheduler,
-  type PressureReading,
-  type Scheduler,
-  type SchedulerOptions,
-} from './core/scheduler.js'
+export { createScheduler, type Scheduler } from './core/scheduler.js'
+export type {
+  ArrivingRequest,
+  PressureReading,
+  SchedulerOptions,
+} from './core/scheduler-options.js'
 export type { Signals } from './core/signals.js'
 export type { View } from './core/view.js'
 export { fixedCap } from './policies/fixed-cap.js'

@@ -6,7 +6,8 @@
  */
 import type { Decision } from '../core/decision.js'
 import type { BaseScheduler } from '../core/ports.js'
-import type { PressureReading, Scheduler } from '../core/scheduler.js'
+import type { Scheduler } from '../core/scheduler.js'
+import type { PressureReading } from '../core/scheduler-options.js'
 
 /** What the adapter needs of a scheduler. */
 export interface WrappableScheduler<Item, Batch> extends BaseScheduler<Batch> {
@@ -35,6 +36,7 @@ export interface WrappedScheduler<Batch> {
 /**
  * Wraps `scheduler`. Items that left its queue in a step are reported as admitted; the runtime reports progress and ends itself.
  * An item that the horizon does not know (its handle is stale) is never hidden.
+ * A request that arrives and leaves the queue inside one call of `schedule` was in no queue that the adapter saw: admit it yourself.
  */
 export function wrap<Item, Batch>(
   scheduler: WrappableScheduler<Item, Batch>,
@@ -49,15 +51,18 @@ export function wrap<Item, Batch>(
     step(nowMs, pressure, downstreamActive) {
       horizon.step(nowMs, pressure, downstreamActive)
       const before = scheduler.waiting.take()
-      const visible: Item[] = []
       const isHidden = new Set<Item>()
-      for (const item of before) {
-        const handle = handleOf(item)
-        if (neverHide?.(item) !== true && horizon.has(handle) && !horizon.isVisible(handle))
-          isHidden.add(item)
-        else visible.push(item)
+      try {
+        for (const item of before) {
+          const handle = handleOf(item)
+          if (neverHide?.(item) !== true && horizon.has(handle) && !horizon.isVisible(handle))
+            isHidden.add(item)
+        }
+      } catch (error) {
+        scheduler.waiting.put(before)
+        throw error
       }
-      scheduler.waiting.put(visible)
+      scheduler.waiting.put(before.filter((item) => !isHidden.has(item)))
       try {
         return scheduler.schedule()
       } finally {
@@ -81,12 +86,20 @@ function restore<Item, Batch>(
   const after = scheduler.waiting.take()
   const waitedBefore = new Set(before)
   const left = new Set(after)
-  const firstOld = after.findIndex((item) => waitedBefore.has(item))
-  const head =
-    firstOld === -1 ? after.filter((item) => !waitedBefore.has(item)) : after.slice(0, firstOld)
-  const inHead = new Set(head)
+  const isOld = (item: Item): boolean => waitedBefore.has(item)
+  const firstOld = after.findIndex(isOld)
+  const lastOld = after.findLastIndex(isOld)
+  // What stands before all that waited was put at the head, what stands behind it at the tail. A preempted request between them was put
+  // at the head before another was queued again there. When nothing visible is left, engines tell by what they do: preempted requests
+  // go to the head and new ones to the tail.
+  const running = runningOf(after, horizon, handleOf)
+  const numLeading = firstOld === -1 ? after.findIndex((item) => !running.has(item)) : firstOld
+  const endOfHead = firstOld === -1 ? 0 : lastOld
+  const isHead = (item: Item, at: number): boolean =>
+    !isOld(item) && (at < numLeading || numLeading === -1 || (at < endOfHead && running.has(item)))
+  const head = after.filter(isHead)
+  const tail = after.filter((item, at) => !isOld(item) && !isHead(item, at))
   const kept = before.filter((item) => left.has(item) || isHidden.has(item))
-  const tail = after.filter((item) => !waitedBefore.has(item) && !inHead.has(item))
   scheduler.waiting.put([...head, ...kept, ...tail])
   for (const item of before) {
     if (left.has(item) || isHidden.has(item)) continue
@@ -96,6 +109,24 @@ function restore<Item, Batch>(
   for (const item of after) {
     if (waitedBefore.has(item)) continue
     const handle = handleOf(item)
-    if (horizon.has(handle) && horizon.isScheduled(handle)) horizon.preempt(handle)
+    if (isRunning(horizon, handle)) horizon.preempt(handle)
   }
+}
+
+function runningOf<Item>(
+  queue: readonly Item[],
+  horizon: Scheduler,
+  handleOf: (item: Item) => number,
+): ReadonlySet<Item> {
+  const running = new Set<Item>()
+  try {
+    for (const item of queue) if (isRunning(horizon, handleOf(item))) running.add(item)
+  } catch {
+    // The queue comes first: once it stands again, the same call throws to the caller.
+  }
+  return running
+}
+
+function isRunning(horizon: Scheduler, handle: number): boolean {
+  return horizon.has(handle) && horizon.isScheduled(handle)
 }

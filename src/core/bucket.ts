@@ -15,18 +15,24 @@ export const NUM_BUCKETS = (MAX_EXPONENT - MIN_EXPONENT) * PER_OCTAVE + 1
 /** Upper edge of each bucket, ms: `bucketMs[bucketOf(x)] >= x` inside the range. */
 export const bucketMs: Float64Array = buildEdges()
 
-const cell = new Float64Array(1)
-const words = new Uint32Array(cell.buffer)
+/** Where the hot path puts the estimate of which `bucketInCell` is asked: a double that crosses a call may be boxed. */
+export const bucketCell: Float64Array = new Float64Array(1)
+const words = new Uint32Array(bucketCell.buffer)
 
 /**
  * The bucket of an estimate in ms: the smallest whose edge is not below it. Reads the exponent and the top three bits of the
  * mantissa instead of taking a logarithm, so that TypeScript and Python agree on every double.
- * @hot
  */
 export function bucketOf(ms: number): number {
+  bucketCell[0] = ms
+  return bucketInCell()
+}
+
+/** `bucketOf(bucketCell[0])`, without a double that crosses a call. @hot */
+export function bucketInCell(): number {
+  const ms = bucketCell[0]!
   if (!(ms > bucketMs[0]!)) return 0
   if (ms >= bucketMs[NUM_BUCKETS - 1]!) return NUM_BUCKETS - 1
-  cell[0] = ms
   const high = words[1]!
   const exponent = (high >>> 20) - 1023
   const eighth = (high >>> 17) & 7

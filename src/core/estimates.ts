@@ -6,7 +6,8 @@
  *
  * r = slowdown * work + expected downstream wait (ARCHITECTURE.md, item 8); the paper's estimate leaves the wait out.
  */
-import { bucketMs, bucketOf } from './bucket.js'
+import { bucketCell, bucketInCell, bucketMs, bucketOf } from './bucket.js'
+import { HorizonError } from './errors.js'
 import { type ClassTable, LONG } from './request-class.js'
 import type { Chunk } from './request-table.js'
 
@@ -24,6 +25,32 @@ export const defaultEstimateOptions: EstimateOptions = Object.freeze({
   maxSlowdown: 32,
   downstreamConcurrency: 1,
 })
+
+/** Throws `ERR_CORE_ESTIMATES` for an option that would make estimates meaningless. */
+function checkOptions(options: EstimateOptions): void {
+  const { slowdownGain, maxSlowdown, downstreamConcurrency } = options
+  const check = (field: string, isRight: boolean, expected: string, got: number): void => {
+    if (isRight) return
+    throw new HorizonError('ERR_CORE_ESTIMATES', 'impossible option of the estimates', {
+      field: `estimates.${field}`,
+      expected,
+      got,
+    })
+  }
+  check('slowdownGain', slowdownGain >= 0 && slowdownGain <= 1, 'a number in [0, 1]', slowdownGain)
+  check(
+    'maxSlowdown',
+    maxSlowdown >= 1 && Number.isFinite(maxSlowdown),
+    'a finite number of at least 1',
+    maxSlowdown,
+  )
+  check(
+    'downstreamConcurrency',
+    Number.isInteger(downstreamConcurrency) && downstreamConcurrency >= 1,
+    'an integer of at least 1',
+    downstreamConcurrency,
+  )
+}
 
 /** A published slowdown moves when the exact one has left it by more than this factor. */
 const HYSTERESIS = 1.125
@@ -49,6 +76,7 @@ export class Estimates {
     options: EstimateOptions,
     onChange: (classIndex: number) => void,
   ) {
+    checkOptions(options)
     this.classes = classes
     this.options = options
     this.onChange = onChange
@@ -105,7 +133,8 @@ export class Estimates {
       const exact = solo * this.slowdown[c]!
       const published = this.waitMs[c]!
       if (exact < published * WAIT_HYSTERESIS && exact > published / WAIT_HYSTERESIS) continue
-      this.waitMs[c] = exact === 0 ? 0 : bucketMs[bucketOf(exact)]!
+      bucketCell[0] = exact
+      this.waitMs[c] = exact === 0 ? 0 : bucketMs[bucketInCell()]!
       if (this.waitMs[c] !== published) this.onChange(c)
     }
   }

@@ -23,12 +23,7 @@ export {
 } from './ports.js'
 export { type ClassSpec, type ClassTable, LONG, type Path, SHORT } from './request-class.js'
 export { LOST, ORDINARY, PROTECTED } from './request-table.js'
-export {
-  type ArrivingRequest,
-  createScheduler,
-  type PressureReading,
-  type Scheduler,
-  type SchedulerOptions,
-} from './scheduler.js'
+export { createScheduler, type Scheduler } from './scheduler.js'
+export type { ArrivingRequest, PressureReading, SchedulerOptions } from './scheduler-options.js'
 export { type Signals, type Status, TIME } from './signals.js'
 export type { View } from './view.js'

@@ -4,6 +4,7 @@
  */
 import { HorizonError } from './errors.js'
 import {
+  ADMITTED_ORDINARY,
   CHUNK_BITS,
   CHUNK_MASK,
   DECODE,
@@ -23,11 +24,15 @@ export function checkIntegrity(scheduler: Scheduler): void {
   const inShared = new Int32Array(classes.count)
   const inPrefill = new Int32Array(classes.count)
   const inDownstream = new Int32Array(classes.count)
+  const ordinaryInShared = new Int32Array(classes.count)
+  const ordinaryInPrefill = new Int32Array(classes.count)
+  let live = 0
   let always = 0
   let waiting = 0
   table.forEachLive((_slot, chunk, i) => {
     const c = chunk.classIndex[i]!
     const state = chunk.state[i]!
+    live += 1
     if (state === WAITING) {
       const at = c * 3 + chunk.status[i]!
       counts[at] = counts[at]! + 1
@@ -37,14 +42,36 @@ export function checkIntegrity(scheduler: Scheduler): void {
     else if (state === PREFILL || state === DECODE) {
       inShared[c] = inShared[c]! + 1
       if (state === PREFILL) inPrefill[c] = inPrefill[c]! + 1
+      if ((chunk.flags[i]! & ADMITTED_ORDINARY) === 0) return
+      ordinaryInShared[c] = ordinaryInShared[c]! + 1
+      if (state === PREFILL) ordinaryInPrefill[c] = ordinaryInPrefill[c]! + 1
     }
   })
+  same('live requests', Int32Array.of(table.live), Int32Array.of(live))
   same('waiting by class and status', waitingSet.counts, counts)
   same('in the shared stage', signals.inShared, inShared)
   same('in prefill', signals.inPrefill, inPrefill)
+  same('ordinary in the shared stage', signals.ordinaryInShared, ordinaryInShared)
+  same('ordinary in prefill', signals.ordinaryInPrefill, ordinaryInPrefill)
   same('downstream', signals.inDownstream, inDownstream)
   same('always visible', Int32Array.of(signals.alwaysVisible), Int32Array.of(always))
+  same('linked as always visible', Int32Array.of(walkAlways(scheduler)), Int32Array.of(always))
   same('linked in lists', Int32Array.of(walkLists(scheduler)), Int32Array.of(waiting))
+}
+
+/** Follows the list of what waits but is never hidden. */
+function walkAlways({ table, lifecycle }: Scheduler): number {
+  let linked = 0
+  let prev = -1
+  for (let slot = lifecycle.alwaysHead[0]!; slot !== -1 && linked <= table.live; linked++) {
+    const chunk = table.chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    if (chunk.state[i] !== PREEMPTED || chunk.prev[i] !== prev)
+      fail('order of the always-visible list', prev, chunk.prev[i]!)
+    prev = slot
+    slot = chunk.next[i]!
+  }
+  return linked
 }
 
 /** Follows every list; statuses must read lost, protected, ordinary, with the cursors at the seams. */

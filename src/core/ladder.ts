@@ -68,10 +68,13 @@ export const NO_LADDER: Ladder = Object.freeze({
   aggressive: 1,
 })
 
-/** Row among 0..cap whose SM count is nearest to `targetSms`; ties go up (eq. 1, `snap`). @hot */
-export function snapToLevel(ladder: Ladder, targetSms: number): number {
+/**
+ * Row among 0..cap whose SM count is nearest to `targetSms[0]`; ties go up (eq. 1, `snap`). The target comes in a cell: a double that
+ * crosses a call is boxed wherever the call is not inlined. @hot
+ */
+export function snapToLevel(ladder: Ladder, targetSms: Float64Array): number {
   const { sms, cap } = ladder
   let row = 0
-  while (row < cap && targetSms - sms[row]! >= sms[row + 1]! - targetSms) row += 1
+  while (row < cap && targetSms[0]! - sms[row]! >= sms[row + 1]! - targetSms[0]!) row += 1
   return row
 }

@@ -33,6 +33,9 @@ import type { WaitingSet } from './waiting-set.js'
 
 const STATE_NAMES = ['free', 'waiting', 'preempted', 'prefill', 'decode', 'downstream'] as const
 
+/** Token counts are held as 32-bit integers. */
+const MAX_TOKENS = 0x7fffffff
+
 export class Lifecycle {
   /** Head of the list of requests that wait but stay visible; `[0]`, so that the view can share it. */
   readonly alwaysHead: Int32Array = Int32Array.of(-1)
@@ -63,7 +66,7 @@ export class Lifecycle {
     this.clock = clock
   }
 
-  /** Puts a new request into `list`. `work` is what the profiler wrote; `scratch[0]` its SLO in ms. -1 when full. @hot */
+  /** Puts a new request into `list`. `work` is what the profiler wrote; `sloCell[0]` its SLO in ms. The table has room. @hot */
   arrive(
     classIndex: number,
     promptTokens: number,
@@ -72,7 +75,6 @@ export class Lifecycle {
     sloCell: Float64Array,
   ): number {
     const slot = this.table.allocate()
-    if (slot === -1) return -1
     const chunk = this.table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const now = this.clock[0]!
@@ -130,11 +132,16 @@ export class Lifecycle {
     }
   }
 
-  /** @hot */
+  /** A report about a preempted request came late: its slot is gone, and with it what was done. @hot */
   progress(slot: number, prefillTokensDone: number, decodeTokensDone: number): void {
     const chunk = this.table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
+    if (!(prefillTokensDone >= 0 && prefillTokensDone <= MAX_TOKENS))
+      throw wrongTokens('prefillTokensDone', prefillTokensDone)
+    if (!(decodeTokensDone >= 0 && decodeTokensDone <= MAX_TOKENS))
+      throw wrongTokens('decodeTokensDone', decodeTokensDone)
     if (chunk.state[i] === WAITING) this.refuse('progress', slot, 'admitted')
+    if (chunk.state[i] === PREEMPTED) return
     if (prefillTokensDone > chunk.prefillDone[i]!) chunk.prefillDone[i] = prefillTokensDone
     if (decodeTokensDone > chunk.decodeDone[i]!) chunk.decodeDone[i] = decodeTokensDone
     if (chunk.state[i] !== PREFILL || chunk.prefillDone[i]! < chunk.promptTokens[i]!) return
@@ -302,4 +309,12 @@ export class Lifecycle {
       got: STATE_NAMES[state],
     })
   }
+}
+
+function wrongTokens(field: string, got: number): HorizonError {
+  return new HorizonError('ERR_CORE_INPUT', 'impossible number of tokens', {
+    field,
+    expected: `a number from 0 to ${MAX_TOKENS}`,
+    got,
+  })
 }

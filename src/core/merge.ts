@@ -6,6 +6,7 @@
 import { copyInto, type ListHeap } from './list-heap.js'
 import type { Order } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, type RequestTable } from './request-table.js'
+import type { WaitingHeaps } from './waiting-heaps.js'
 import type { WaitingSet } from './waiting-set.js'
 
 /** How an entry goes on once it is taken. `HEAD_…` entries stand for a heap node and open its children. */
@@ -23,6 +24,7 @@ const SINGLE = 7
 export class Merge {
   private readonly table: RequestTable
   private readonly waiting: WaitingSet
+  private readonly heaps: WaitingHeaps
   private readonly kind: Order['kind']
   private key = new Float64Array(64)
   private tie = new Float64Array(64)
@@ -34,6 +36,7 @@ export class Merge {
   constructor(table: RequestTable, waiting: WaitingSet, kind: Order['kind']) {
     this.table = table
     this.waiting = waiting
+    this.heaps = waiting.heaps
     this.kind = kind
   }
 
@@ -43,22 +46,22 @@ export class Merge {
 
   /** Opens a class's lists: all that is not lost. @hot */
   openLive(classIndex: number): void {
-    this.openRoot(this.waiting.liveHeap[classIndex]!, HEAD_LIVE)
+    this.openRoot(this.heaps.liveHeap[classIndex]!, HEAD_LIVE)
   }
 
   /** Opens a class's lists: the protected segments. @hot */
   openProtected(classIndex: number): void {
-    this.openRoot(this.waiting.protectedHeap[classIndex]!, HEAD_PROTECTED)
+    this.openRoot(this.heaps.protectedHeap[classIndex]!, HEAD_PROTECTED)
   }
 
   /** Opens a class's lists: the ordinary segments; a merge by deadline only, for a class with `trackOrdinary`. @hot */
   openOrdinary(classIndex: number): void {
-    this.openRoot(this.waiting.ordinaryHeap[classIndex]!, HEAD_ORDINARY)
+    this.openRoot(this.heaps.ordinaryHeap[classIndex]!, HEAD_ORDINARY)
   }
 
   /** Opens a class's lists: the lost segments; a merge by deadline only. @hot */
   openLost(classIndex: number): void {
-    this.openRoot(this.waiting.lostHeap[classIndex]!, HEAD_LOST)
+    this.openRoot(this.heaps.lostHeap[classIndex]!, HEAD_LOST)
   }
 
   /** Adds one request. @hot */
@@ -101,10 +104,10 @@ export class Merge {
 
   private openChildren(list: number, mode: number): void {
     const c = this.waiting.lists.classIndex[list]!
-    let heap = this.waiting.liveHeap[c]!
-    if (mode === HEAD_PROTECTED) heap = this.waiting.protectedHeap[c]!
-    else if (mode === HEAD_ORDINARY) heap = this.waiting.ordinaryHeap[c]!
-    else if (mode === HEAD_LOST) heap = this.waiting.lostHeap[c]!
+    let heap = this.heaps.liveHeap[c]!
+    if (mode === HEAD_PROTECTED) heap = this.heaps.protectedHeap[c]!
+    else if (mode === HEAD_ORDINARY) heap = this.heaps.ordinaryHeap[c]!
+    else if (mode === HEAD_LOST) heap = this.heaps.lostHeap[c]!
     const child = heap.space.pos[list]! * 2 + 1
     if (child < heap.size) this.openNode(heap, child, mode)
     if (child + 1 < heap.size) this.openNode(heap, child + 1, mode)

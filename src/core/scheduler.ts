@@ -3,15 +3,16 @@
  * The scheduler: one `Decision` per engine step, from a policy composed of ports. This file is the API and the order of one step;
  * each idea has its own file.
  */
-import { bucketOf } from './bucket.js'
+import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
+import { checkInput, staleHandle, wrongWork } from './call-checks.js'
 import type { Decision, MutableDecision } from './decision.js'
 import { HorizonError } from './errors.js'
-import { defaultEstimateOptions, type EstimateOptions, Estimates } from './estimates.js'
+import { defaultEstimateOptions, Estimates } from './estimates.js'
 import { createEmitter, emitSafely, type SchedulerEmitter } from './events.js'
 import { explainRequest } from './explain.js'
-import { Groups, HIDDEN, LIMITED } from './groups.js'
+import { Groups } from './groups.js'
 import { checkIntegrity } from './integrity.js'
-import { createLadder, type Ladder, type LadderSpec, NO_LADDER } from './ladder.js'
+import { createLadder, type Ladder, NO_LADDER } from './ladder.js'
 import { Lifecycle } from './lifecycle.js'
 import { type Metrics, MetricsRecorder } from './metrics.js'
 import type {
@@ -24,58 +25,24 @@ import type {
   ViewFilter,
 } from './ports.js'
 import { INPUT, WORK } from './ports.js'
-import { type ClassSpec, type ClassTable, createClassTable, LONG, SHORT } from './request-class.js'
+import { type ClassTable, createClassTable, LONG } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
   DECODE,
   LOST,
-  ORDINARY,
   PREEMPTED,
   PREFILL,
-  PROTECTED,
   RequestTable,
 } from './request-table.js'
+import type { ArrivingRequest, PressureReading, SchedulerOptions } from './scheduler-options.js'
 import { Signals, TIME } from './signals.js'
+import { countStep } from './step-counts.js'
 import { LazyView } from './view.js'
 import { WaitingSet } from './waiting-set.js'
 
-export interface SchedulerOptions<Name extends string = string> {
-  readonly classes: readonly ClassSpec<Name>[]
-  readonly profiler: Profiler
-  readonly policy: Policy
-  /** Without one, the cap is nominal and nothing is applied. */
-  readonly ladder?: LadderSpec
-  readonly actuator?: Actuator
-  /** Sampled in each step that is given no pressure. */
-  readonly pressureSource?: PressureSource
-  readonly estimates?: Partial<EstimateOptions>
-  readonly capacity?: {
-    /** Rows made at construction; the table grows by chunks of 16,384. @default 0 */
-    readonly initialRequests?: number
-    /** Most requests held at once. Handles have 31 bits: 2^20 rows leave 2,047 generations per slot. @default 1048576 */
-    readonly maxRequests?: number
-  }
-}
-
-/** What a request brings. Inputs that are left out count as none. */
-export interface ArrivingRequest<Name extends string = string> {
-  readonly class: Name
-  readonly promptTokens?: number
-  readonly audioSeconds?: number
-  readonly images?: number
-  readonly videos?: number
-  /** External name; must not be in use. */
-  readonly id?: string
-  /** Own first-response SLO in ms instead of that of the class. */
-  readonly sloMs?: number
-}
-
-/** A reading with its own timestamp, for a caller that samples itself. A bare number counts as new in each step. */
-export interface PressureReading {
-  readonly value: number
-  readonly timestampMs: number
-}
+/** Longest solo time that is told apart, ms: the last bucket. Keeps sums of them finite. */
+const MAX_WORK_MS = bucketMs[NUM_BUCKETS - 1]!
 
 const PHASES = ['short', 'long'] as const
 
@@ -122,6 +89,8 @@ export class Scheduler<Name extends string = string> {
   private readonly sloCell = new Float64Array(1)
   /** `[0]`: latest time seen; `[1]`: timestamp of the latest pressure sample. */
   private readonly last = Float64Array.of(Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY)
+  /** `[0]`: timestamp of the pressure in `cells[1]`. A cell, for a double that crosses a call would be boxed. */
+  private readonly stamp = new Float64Array(1)
   private readonly stale: Uint8Array
   private numStale = 0
   private numSteps = 0
@@ -211,7 +180,8 @@ export class Scheduler<Name extends string = string> {
 
   /**
    * A request entered the API at `nowMs`. Its deadline is stamped here, once. Returns its handle.
-   * Throws `ERR_CORE_CLASS`, `ERR_CORE_INPUT`, `ERR_CORE_DUPLICATE_ID`, `ERR_CORE_TIME`, `ERR_CORE_CLOCK_BACK`, `ERR_CORE_FULL`.
+   * Throws `ERR_CORE_CLASS`, `ERR_CORE_INPUT`, `ERR_CORE_DUPLICATE_ID`, `ERR_CORE_TIME`, `ERR_CORE_CLOCK_BACK`, `ERR_CORE_FULL`,
+   * and `ERR_CORE_PROFILER` when the profiler answers with no time.
    */
   arrive(request: ArrivingRequest<Name>, nowMs: number): number {
     const c = this.classes.indexOf(request.class)
@@ -241,19 +211,20 @@ export class Scheduler<Name extends string = string> {
       })
     }
     this.checkTime(nowMs)
-    this.cells[0] = nowMs
-    this.inputs[INPUT.promptTokens] = promptTokens
-    this.inputs[INPUT.audioSeconds] = audioSeconds
-    this.inputs[INPUT.images] = images
-    this.inputs[INPUT.videos] = videos
-    const handle = this.arriveWith(c, sloMs)
-    if (handle === 0) {
+    if (this.table.live >= this.table.maxRequests) {
       throw new HorizonError('ERR_CORE_FULL', 'no room for another request', {
         field: 'capacity.maxRequests',
         got: this.table.maxRequests,
         hint: 'Raise capacity.maxRequests, or refuse requests earlier',
       })
     }
+    this.inputs[INPUT.promptTokens] = promptTokens
+    this.inputs[INPUT.audioSeconds] = audioSeconds
+    this.inputs[INPUT.images] = images
+    this.inputs[INPUT.videos] = videos
+    this.annotate(c)
+    this.cells[0] = nowMs
+    const handle = this.enqueue(c, sloMs)
     if (id !== undefined) {
       this.handles.set(id, handle)
       this.ids.set(handle, id)
@@ -263,7 +234,9 @@ export class Scheduler<Name extends string = string> {
 
   /** `arrive` without checks or allocation: class index given, `cells[0]` and `inputs` filled in. 0 when the table is full. @hot */
   arriveNow(classIndex: number): number {
-    return this.arriveWith(classIndex, undefined)
+    if (this.table.live >= this.table.maxRequests) return 0
+    this.annotate(classIndex)
+    return this.enqueue(classIndex, undefined)
   }
 
   /**
@@ -273,6 +246,7 @@ export class Scheduler<Name extends string = string> {
    */
   step(nowMs: number, pressure?: number | PressureReading, downstreamActive?: boolean): Decision {
     const value = typeof pressure === 'object' ? pressure.value : pressure
+    const stampMs = typeof pressure === 'object' ? pressure.timestampMs : nowMs
     if (value !== undefined && !(value >= 0 && value <= 1)) {
       throw new HorizonError('ERR_CORE_PRESSURE', 'impossible pressure', {
         field: 'pressure',
@@ -281,17 +255,23 @@ export class Scheduler<Name extends string = string> {
       })
     }
     this.checkTime(nowMs)
+    if (!Number.isFinite(stampMs)) {
+      throw new HorizonError('ERR_CORE_PRESSURE', 'impossible time of a pressure sample', {
+        field: 'pressure.timestampMs',
+        expected: 'a finite number of ms on the clock of nowMs',
+        got: stampMs,
+      })
+    }
     this.cells[0] = nowMs
     this.cells[1] = value ?? Number.NaN
-    return this.decide(
-      typeof pressure === 'object' ? pressure.timestampMs : nowMs,
-      downstreamActive,
-    )
+    this.stamp[0] = stampMs
+    return this.decide(downstreamActive)
   }
 
   /** `step` without checks or allocation: `cells[0]` is now, `cells[1]` a new pressure sample or NaN. @hot */
   stepNow(downstreamActive: boolean): Decision {
-    return this.decide(this.cells[0]!, downstreamActive)
+    this.stamp[0] = this.cells[0]!
+    return this.decide(downstreamActive)
   }
 
   /** The engine gave the request a shared-stage slot. @hot */
@@ -404,39 +384,43 @@ export class Scheduler<Name extends string = string> {
     checkIntegrity(this)
   }
 
-  private arriveWith(classIndex: number, sloMs: number | undefined): number {
+  /** Asks the profiler, and holds its answer to what the estimates can carry. */
+  private annotate(classIndex: number): void {
+    const { work } = this
+    this.profiler.annotate(classIndex, this.inputs, work)
+    for (let k = 0; k < work.length; k++) {
+      if (!(work[k]! >= 0)) throw wrongWork(this.classes.names[classIndex]!, work[k]!)
+      if (work[k]! > MAX_WORK_MS) work[k] = MAX_WORK_MS
+    }
+  }
+
+  /** Puts the annotated request into its list. The table has room. */
+  private enqueue(classIndex: number, sloMs: number | undefined): number {
     const { inputs, work, sloCell, waitingSet } = this
-    this.profiler.annotate(classIndex, inputs, work)
     if (this.cells[0]! > this.last[0]!) this.last[0] = this.cells[0]!
-    const bucket = bucketOf(work[WORK.shared]! + work[WORK.downstream]!)
+    bucketCell[0] = work[WORK.shared]! + work[WORK.downstream]!
+    const bucket = bucketInCell()
     let list: number
     if (sloMs === undefined) {
       sloCell[0] = this.classes.sloMs[classIndex]!
       list = waitingSet.lists.listOf(classIndex, bucket, sloCell[0]!)
     } else {
-      if (this.table.live >= this.table.maxRequests) return 0
       sloCell[0] = sloMs
       list = waitingSet.lists.customListOf(classIndex, bucket, sloMs)
     }
-    const slot = this.lifecycle.arrive(
-      classIndex,
-      inputs[INPUT.promptTokens]! | 0,
-      list,
-      work,
-      sloCell,
-    )
-    if (slot === -1) return 0
+    const promptTokens = inputs[INPUT.promptTokens]! | 0
+    const slot = this.lifecycle.arrive(classIndex, promptTokens, list, work, sloCell)
     waitingSet.flush()
     return this.table.handleOf(slot)
   }
 
-  private decide(timestampMs: number, downstreamActive: boolean | undefined): Decision {
+  private decide(downstreamActive: boolean | undefined): Decision {
     const { signals, groups, waitingSet, result, ladder } = this
     if (this.cells[0]! > this.last[0]!) this.last[0] = this.cells[0]!
     this.watchStatus()
     if (this.numStale > 0) this.reestimate()
     waitingSet.refresh()
-    this.renewSignals(timestampMs, downstreamActive)
+    this.renewSignals(downstreamActive)
     groups.reset()
     for (let f = 0; f < this.filters.length; f++) this.filters[f]!.filter(signals, groups)
     groups.resolve(signals, this.policy.workConserving)
@@ -451,26 +435,27 @@ export class Scheduler<Name extends string = string> {
     result.passed = groups.passed
     result.n = groups.n
     this.view.begin(this.numSteps)
-    this.count()
+    countStep(this.classes, waitingSet.counts, groups, signals, this.view, this.recorder, result)
     this.numSteps = (this.numSteps + 1) & 0x7fffffff
     this.announce()
     return result
   }
 
-  private renewSignals(timestampMs: number, downstreamActive: boolean | undefined): void {
+  private renewSignals(downstreamActive: boolean | undefined): void {
     const { signals, cells, last } = this
     const { times } = signals
     signals.step = this.numSteps
     signals.sumByPath()
     times[TIME.now] = cells[0]!
     let value = cells[1]!
-    let stampMs = timestampMs
+    let stampMs = this.stamp[0]!
     // biome-ignore lint/suspicious/noSelfCompare: NaN means that the caller gave no sample
     if (value !== value && this.source !== undefined && this.source.sample(this.sample)) {
       value = this.sample.value
       stampMs = this.sample.timestampMs
     }
-    signals.pressureIsNew = value >= 0 && value <= 1 && stampMs > last[1]!
+    signals.pressureIsNew =
+      value >= 0 && value <= 1 && stampMs > last[1]! && stampMs < Number.POSITIVE_INFINITY
     if (signals.pressureIsNew) {
       last[1] = stampMs
       times[TIME.pressure] = value
@@ -493,52 +478,6 @@ export class Scheduler<Name extends string = string> {
   private apply(level: number): void {
     if (this.result.level !== -1) this.recorder.capChanges += 1
     this.actuator?.apply(level)
-  }
-
-  private count(): void {
-    const { recorder, result, groups, signals } = this
-    const { verdict, limits } = groups
-    const { counts } = this.waitingSet
-    const { count, path } = this.classes
-    let waiting = 0
-    let hidden = 0
-    for (let c = 0; c < count; c++) {
-      const at = c * 3
-      let hiddenHere = 0
-      for (let status = ORDINARY; status <= LOST; status++) {
-        const here = counts[at + status]!
-        waiting += here
-        if (verdict[at + status] === HIDDEN) hiddenHere += here
-      }
-      if (hiddenHere > 0)
-        recorder.hiddenRequestSteps[c] = recorder.hiddenRequestSteps[c]! + hiddenHere
-      hidden += hiddenHere
-    }
-    for (let p = SHORT; p <= LONG; p++) {
-      const limit = limits[p * 3]!
-      const over = limit < 0 ? 0 : this.limitedOn(p) - limit
-      if (over <= 0) continue
-      hidden += over
-      for (let c = 0; c < count; c++)
-        if (path[c] === p) recorder.cappedSteps[c] = recorder.cappedSteps[c]! + 1
-    }
-    result.waiting = waiting + signals.alwaysVisible
-    result.hidden = hidden
-    result.protected = signals.waitingOn(SHORT, PROTECTED) + signals.waitingOn(LONG, PROTECTED)
-    result.lost = signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST)
-    recorder.steps += 1
-    if (signals.downstreamActive) recorder.corunningSteps += 1
-  }
-
-  /** Ordinary requests of a path to which a limit applies in this step. */
-  private limitedOn(path: number): number {
-    const { count, path: pathOf } = this.classes
-    let sum = 0
-    for (let c = 0; c < count; c++) {
-      if (pathOf[c] === path && this.groups.verdict[c * 3] === LIMITED)
-        sum += this.waitingSet.counts[c * 3]!
-    }
-    return sum
   }
 
   private watchStatus(): void {
@@ -598,26 +537,6 @@ export class Scheduler<Name extends string = string> {
       })
     }
   }
-}
-
-function staleHandle(handle: number): HorizonError {
-  return new HorizonError('ERR_CORE_STALE_HANDLE', 'no live request has this handle', {
-    field: 'handle',
-    got: handle,
-    hint: 'The request finished or was cancelled, or the handle belongs to another scheduler',
-  })
-}
-
-function checkInput(field: string, value: number | undefined, max: number): number {
-  if (value === undefined) return 0
-  if (!(value >= 0 && value <= max)) {
-    throw new HorizonError('ERR_CORE_INPUT', 'impossible input', {
-      field,
-      expected: 'a finite number, at least 0',
-      got: value,
-    })
-  }
-  return value
 }
 
 /** Makes a scheduler from a policy. `createHorizon` of the main entry does the same from a configuration. */

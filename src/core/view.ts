@@ -55,6 +55,7 @@ export class LazyView implements View, IterableIterator<number> {
   private numChosenOrdinary = 0
   private isChosen = true
   private rescued = -1
+  private rescuedWasHidden = false
   private step = -1
 
   constructor(
@@ -128,6 +129,12 @@ export class LazyView implements View, IterableIterator<number> {
     if (verdict === HIDDEN && !this.groups.rescues) return false
     this.choose()
     return chunk.chosenAt[i] === this.step
+  }
+
+  /** Whether the rescue of this step shows a request that would be hidden without it. */
+  rescuesHidden(): boolean {
+    this.choose()
+    return this.rescuedWasHidden
   }
 
   /** A policy may show ordinary requests and hide protected ones; lists hold the two in one run. */
@@ -217,6 +224,7 @@ export class LazyView implements View, IterableIterator<number> {
     this.numChosenOrdinary = this.numChosen
     for (let path = 0; path < 2; path++) this.chooseWithin(path, LOST)
     this.rescued = this.groups.rescues ? this.firstLost() : -1
+    this.rescuedWasHidden = this.rescued !== -1 && !this.shows(this.rescued)
     if (this.rescued !== -1) this.stamp(this.rescued)
   }
 

@@ -13,7 +13,6 @@
  *
  * Heaps are repaired in `flush`, not at once: `admit` must not move them under a view that is being read.
  */
-import { HeapSpace, ListHeap } from './list-heap.js'
 import type { Order, UrgencyRule } from './ports.js'
 import type { ClassTable } from './request-class.js'
 import {
@@ -26,21 +25,15 @@ import {
   PROTECTED,
   type RequestTable,
 } from './request-table.js'
+import { WaitingHeaps } from './waiting-heaps.js'
 import { WaitingLists } from './waiting-lists.js'
-
-/** Crossing instants are taken this much early, relative to the terms: the exact test decides, a rounded key must not be late. */
-const EARLY = 2 ** -50
 
 export class WaitingSet {
   readonly lists: WaitingLists
   /** Requests by `class * 3 + status`. */
   readonly counts: Int32Array
-  /** Lists by the base order of their first live request, per class; and those with a protected one. */
-  readonly liveHeap: readonly ListHeap[]
-  readonly protectedHeap: readonly ListHeap[]
-  /** Lists by deadline of their first ordinary / first lost request, per class. Ordinary only where `tracksOrdinary`. */
-  readonly ordinaryHeap: readonly ListHeap[]
-  readonly lostHeap: readonly ListHeap[]
+  /** Which list comes first, per class and segment; read by the lazy merge. */
+  readonly heaps: WaitingHeaps
   /** Moves whenever heaps changed shape: a view that is being read starts anew. */
   epoch = 0
   /** Work done, for the visit bound: requests tested by cursors, lists repaired, requests taken from views. */
@@ -53,22 +46,9 @@ export class WaitingSet {
 
   private readonly table: RequestTable
   private readonly clock: Float64Array
-  private readonly order: Order
   private readonly rule: UrgencyRule
   private readonly slowdown: Float64Array
   private readonly waitMs: Float64Array
-  private readonly spaces: {
-    live: HeapSpace
-    protected: HeapSpace
-    ordinary: HeapSpace
-    lost: HeapSpace
-    due: HeapSpace
-  }
-  private readonly dueHeap: ListHeap
-  private readonly tracksOrdinary: Uint8Array
-  private dirty: Int32Array
-  private isDirty: Uint8Array
-  private numDirty = 0
 
   /**
    * `clock[0]` is now in ms. `slowdown` and `waitMs` are per class and owned by the caller, who calls `reestimate` after
@@ -85,18 +65,16 @@ export class WaitingSet {
   ) {
     this.table = table
     this.clock = clock
-    this.order = order
     this.rule = rule
     this.slowdown = slowdown
     this.waitMs = waitMs
     this.counts = new Int32Array(classes.count * 3)
     this.everProtected = new Float64Array(classes.count)
     this.everLost = new Float64Array(classes.count)
-    this.tracksOrdinary = new Uint8Array(classes.count)
     const prioritised = classes.priority
     this.lists = new WaitingLists(
       classes,
-      (capacity) => this.grow(capacity),
+      (capacity) => this.heaps.grow(capacity),
       (list, sloMs) => {
         this.setThresholds(list)
         if (order.kind !== 'key') return
@@ -110,23 +88,7 @@ export class WaitingSet {
         })
       },
     )
-    const { capacity } = this.lists
-    this.dirty = new Int32Array(capacity)
-    this.isDirty = new Uint8Array(capacity)
-    this.spaces = {
-      live: new HeapSpace(capacity),
-      protected: new HeapSpace(capacity),
-      ordinary: new HeapSpace(capacity),
-      lost: new HeapSpace(capacity),
-      due: new HeapSpace(capacity),
-    }
-    const heaps = (space: HeapSpace): ListHeap[] =>
-      Array.from({ length: classes.count }, () => new ListHeap(space))
-    this.liveHeap = heaps(this.spaces.live)
-    this.protectedHeap = heaps(this.spaces.protected)
-    this.ordinaryHeap = heaps(this.spaces.ordinary)
-    this.lostHeap = heaps(this.spaces.lost)
-    this.dueHeap = new ListHeap(this.spaces.due)
+    this.heaps = new WaitingHeaps(table, this.lists, classes.count, order.kind, this.visits)
   }
 
   /** Puts a request at the end of its list, as ordinary until `refresh` says otherwise. Its row is filled in. @hot */
@@ -147,7 +109,7 @@ export class WaitingSet {
     if (lists.firstOrdinary[list] !== -1) return
     lists.firstOrdinary[list] = slot
     if (lists.firstLive[list] === -1) lists.firstLive[list] = slot
-    this.markDirty(list)
+    this.heaps.markDirty(list)
   }
 
   /** Takes a waiting request out of its list. @hot */
@@ -169,20 +131,20 @@ export class WaitingSet {
       lists.firstLive[list] === slot || lists.firstOrdinary[list] === slot || prev === -1
     if (lists.firstLive[list] === slot) lists.firstLive[list] = next
     if (lists.firstOrdinary[list] === slot) lists.firstOrdinary[list] = next
-    if (moves) this.markDirty(list)
+    if (moves) this.heaps.markDirty(list)
   }
 
   /** Brings every list that is due up to the clock, and the heaps up to the lists. @hot */
   refresh(): void {
     this.flush()
-    const { due } = this.spaces
-    const heap = this.dueHeap
+    const { dueHeap: heap } = this.heaps
+    const due = heap.space
     const now = this.clock[0]!
     let moved = false
     while (heap.size > 0 && due.key[heap.items[0]!]! < now) {
       const list = heap.items[0]!
       this.advance(list)
-      this.repair(list)
+      this.heaps.repair(list)
       // Due again at once means that the early key fired before the exact test: look again when the clock has moved.
       if (heap.size > 0 && heap.items[0] === list && due.key[list]! < now) {
         due.key[list] = now
@@ -200,21 +162,13 @@ export class WaitingSet {
       if (this.lists.head[list] === -1) continue
       this.retreat(list)
       this.advance(list)
-      this.markDirty(list)
+      this.heaps.markDirty(list)
     }
   }
 
   /** Repairs the heaps after arrivals, admissions and cancellations. @hot */
   flush(): void {
-    if (this.numDirty === 0) return
-    for (let k = 0; k < this.numDirty; k++) {
-      const list = this.dirty[k]!
-      this.isDirty[list] = 0
-      this.repair(list)
-      if (this.lists.head[list] === -1) this.lists.recycle(list)
-    }
-    this.numDirty = 0
-    this.epoch += 1
+    if (this.heaps.flush()) this.epoch += 1
   }
 
   /** Repairs the heaps and makes a view that is being read start anew: a request that it may stand on is gone. @hot */
@@ -225,10 +179,7 @@ export class WaitingSet {
 
   /** From now on keeps the lists of a class by deadline of their first ordinary request: limits choose from there. */
   trackOrdinary(classIndex: number): void {
-    if (this.tracksOrdinary[classIndex] === 1) return
-    this.tracksOrdinary[classIndex] = 1
-    for (const list of this.lists.ofClass[classIndex]!) this.repair(list)
-    this.epoch += 1
+    if (this.heaps.trackOrdinary(classIndex)) this.epoch += 1
   }
 
   /** Cursors forward: time has passed, or the estimate grew. @hot */
@@ -330,83 +281,5 @@ export class WaitingSet {
     lists.loseMs[list] = loseMs
     // Without a guard the protected segment is empty: a request goes from ordinary to lost.
     lists.protectMs[list] = Math.max(protectMs, loseMs)
-  }
-
-  private markDirty(list: number): void {
-    if (this.isDirty[list] === 1) return
-    this.isDirty[list] = 1
-    this.dirty[this.numDirty++] = list
-  }
-
-  /** Brings one list's place in every heap up to date. */
-  private repair(list: number): void {
-    const { lists } = this
-    const c = lists.classIndex[list]!
-    const head = lists.head[list]!
-    const live = lists.firstLive[list]!
-    const ordinary = lists.firstOrdinary[list]!
-    this.visits[0] = this.visits[0]! + 1
-    if (live === -1) this.liveHeap[c]!.remove(list)
-    else this.place(this.liveHeap[c]!, list, live, this.order.kind)
-    if (live === ordinary) this.protectedHeap[c]!.remove(list)
-    else this.place(this.protectedHeap[c]!, list, live, this.order.kind)
-    if (this.tracksOrdinary[c] === 1) {
-      if (ordinary === -1) this.ordinaryHeap[c]!.remove(list)
-      else this.place(this.ordinaryHeap[c]!, list, ordinary, 'deadline')
-    }
-    if (head === live) this.lostHeap[c]!.remove(list)
-    else this.place(this.lostHeap[c]!, list, head, 'deadline')
-    this.placeDue(list, live, ordinary)
-  }
-
-  private place(heap: ListHeap, list: number, slot: number, kind: Order['kind']): void {
-    const { space } = heap
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
-    const i = slot & CHUNK_MASK
-    const tie = chunk.seq[i]!
-    let key = tie
-    if (kind === 'deadline') key = chunk.deadlineMs[i]!
-    else if (kind === 'key') key = this.lists.orderKey[list]!
-    if (space.pos[list] !== -1 && space.key[list] === key && space.tie[list] === tie) return
-    space.key[list] = key
-    space.tie[list] = tie
-    heap.fix(list)
-  }
-
-  /** Key of the next crossing of a list: of its first ordinary request into protected, or its first protected into lost. */
-  private placeDue(list: number, live: number, ordinary: number): void {
-    const { lists } = this
-    const { due } = this.spaces
-    let key = Number.POSITIVE_INFINITY
-    if (ordinary !== -1) {
-      const deadline = this.table.chunks[ordinary >> CHUNK_BITS]!.deadlineMs[ordinary & CHUNK_MASK]!
-      const x = lists.protectMs[list]!
-      key = deadline - x - EARLY * (Math.abs(deadline) + Math.abs(x))
-    }
-    if (live !== ordinary) {
-      const deadline = this.table.chunks[live >> CHUNK_BITS]!.deadlineMs[live & CHUNK_MASK]!
-      const x = lists.loseMs[list]!
-      const lost = deadline - x - EARLY * (Math.abs(deadline) + Math.abs(x))
-      if (lost < key) key = lost
-    }
-    // An infinite threshold is never crossed; infinity minus infinity is no key.
-    if (!(key < Number.POSITIVE_INFINITY)) {
-      this.dueHeap.remove(list)
-      return
-    }
-    if (due.pos[list] !== -1 && due.key[list] === key) return
-    due.key[list] = key
-    due.tie[list] = list
-    this.dueHeap.fix(list)
-  }
-
-  private grow(capacity: number): void {
-    for (const space of Object.values(this.spaces)) space.grow(capacity)
-    const dirty = new Int32Array(capacity)
-    dirty.set(this.dirty)
-    this.dirty = dirty
-    const isDirty = new Uint8Array(capacity)
-    isDirty.set(this.isDirty)
-    this.isDirty = isDirty
   }
 }

@@ -38,6 +38,7 @@ export function smThrottle(options: SmThrottleOptions = {}): CapController {
     deltaStep,
   )
   const smooth = Float64Array.of(Number.NaN)
+  const target = new Float64Array(1)
   let samples = 0
   let wasCorunning = false
   return {
@@ -54,7 +55,8 @@ export function smThrottle(options: SmThrottleOptions = {}): CapController {
       if (!corunning) return ladder.aggressive
       const { sms, cap } = ladder
       const ratio = samples === 0 ? 0 : Math.min(1, Math.max(0, smooth[0]! / saturation))
-      const wanted = snapToLevel(ladder, sms[0]! + ratio * (sms[cap]! - sms[0]!))
+      target[0] = sms[0]! + ratio * (sms[cap]! - sms[0]!)
+      const wanted = snapToLevel(ladder, target)
       const applied = signals.appliedLevel
       // The aggressive row is outside the co-running ladder: leaving it is never a matter of hysteresis.
       if (entering || applied < 0 || applied > cap) return wanted

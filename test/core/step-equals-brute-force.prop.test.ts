@@ -315,7 +315,7 @@ test.each(CASES)(
         fc.array(operation, { minLength: 1, maxLength: 120, size: 'max' }),
         (operations) => replay(policy, options, operations),
       ),
-      { numRuns: runs(100, 10_000) },
+      { numRuns: runs(40, 10_000) },
     )
   },
 )

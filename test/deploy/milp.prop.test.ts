@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { machine } from '../../src/deploy/bounds/machine.js'
 import { buildTaskGraph } from '../../src/deploy/ir/build-task-graph.js'
 import { search } from '../../src/deploy/search/search.js'
@@ -7,6 +7,9 @@ import { runs } from '../support/runs.js'
 import { loadHighs } from './support/highs.js'
 import { milp } from './support/milp.js'
 import { randomPipeline } from './support/random-pipeline.js'
+
+// The long runs take minutes on a slow machine; time decides nothing here.
+vi.setConfig({ testTimeout: 3_600_000 })
 
 const COUNT = runs(3, 120)
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { type HorizonConfig, parseConfig } from '../../src/config.js'
 import { isHorizonError } from '../../src/core/errors.js'
 import {
   chromeTrace,
@@ -163,7 +164,11 @@ test('the vLLM-Omni file places stages, splits them, shares memory, and streams 
   const shared = files.filter((file) => file.name.startsWith('horizonserve-g'))
   expect(shared).toHaveLength(1)
   expect(files[0]!.text).toContain('--stage-overrides')
-  expect(parse(shared[0]!.text)).toHaveProperty('classes.audio.soloP95Ms')
+  const config = parseConfig(parse(shared[0]!.text) as HorizonConfig)
+  expect(config.classes.map((spec) => `${spec.name} ${spec.path}`)).toEqual([
+    'text short',
+    'audio long',
+  ])
   const blocking = load('qwen2_5-omni').graph
   const other = plan(blocking, gpus, { objective: 'latency' }).plans[0]!
   expect(parse(emitVllmOmni(blocking, gpus, other)[0]!.text)).toMatchObject({ async_chunk: false })

@@ -1,5 +1,5 @@
 /** Propositions 8.4 to 8.7 and the reduction of section 8.2, on random instances of their own templates. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { deploymentBounds, displayOffsetBound } from '../../src/deploy/bounds/deployment-bounds.js'
 import { displayOffset } from '../../src/deploy/bounds/display-offset.js'
 import { machine } from '../../src/deploy/bounds/machine.js'
@@ -12,6 +12,9 @@ import { search } from '../../src/deploy/search/search.js'
 import { unitsOf } from '../../src/deploy/search/units.js'
 import { runs } from '../support/runs.js'
 import { unroll, violation } from './support/simulate.js'
+
+// The long runs take minutes on a slow machine; time decides nothing here.
+vi.setConfig({ testTimeout: 3_600_000 })
 
 const COUNT = runs(300, 10_000)
 

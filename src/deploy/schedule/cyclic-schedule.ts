@@ -8,6 +8,7 @@ import { pathBound } from '../bounds/path-bound.js'
 import { exceeds, type TimedGraph } from '../bounds/timed-graph.js'
 import { workBound } from '../bounds/work-bound.js'
 import { type PlaceRule, placeInOrder, priorityOrders, relate } from './list-order.js'
+import { seededRandom } from './random.js'
 
 export interface CyclicSchedule {
   readonly periodMs: number
@@ -43,20 +44,30 @@ export function scheduleAt(
   const relations = relate(graph)
   let best: CyclicSchedule | undefined
   const rules: readonly PlaceRule[] = ['earliest', 'flush', 'slots']
+  const random = seededRandom((options.seed ?? 1) + 1)
   let index = 0
   for (const order of priorityOrders(graph, relations, options.orders ?? 48, options.seed ?? 1)) {
     for (const rule of rules) {
-      const startMs = placeInOrder(graph, relations, order, periodMs, rule)
+      // Slots need not follow the data: a node whose slot is early just starts a period later.
+      const slots = rule === 'slots' && index > 0 ? shuffled(order, random) : order
+      const startMs = placeInOrder(graph, relations, order, periodMs, rule, slots)
       if (startMs === undefined) continue
       const found = measure(graph, periodMs, startMs)
       if (best === undefined || exceeds(best.firstOutputMs, found.firstOutputMs)) best = found
       if (!exceeds(best.firstOutputMs, goalMs)) return best
     }
     index += 1
-    // A long hunt for a first hit is not worth it: the caller will try a longer period.
-    if (best === undefined && index >= 16) break
   }
   return best
+}
+
+function shuffled(order: readonly number[], random: () => number): number[] {
+  const result = [...order]
+  for (let index = result.length - 1; index > 0; index -= 1) {
+    const other = Math.floor(random() * (index + 1))
+    ;[result[index], result[other]] = [result[other]!, result[index]!]
+  }
+  return result
 }
 
 /** The schedule with the shortest period that was found, and among those the lowest first-output latency. */

@@ -63,10 +63,18 @@ export function placeInOrder(
   order: readonly number[],
   periodMs: number,
   rule: PlaceRule,
+  slotOrder: readonly number[] = order,
 ): number[] | undefined {
   const slack = slackOf(periodMs)
   const periodic = order.filter((node) => graph.periodic[node])
-  const slots = rule === 'slots' ? slotsOf(graph, periodic, periodMs) : undefined
+  const slots =
+    rule === 'slots'
+      ? slotsOf(
+          graph,
+          slotOrder.filter((node) => graph.periodic[node]),
+          periodMs,
+        )
+      : undefined
   if (rule === 'slots' && slots === undefined) return undefined
   const release = [...relations.releaseMs]
   for (let round = 0; round <= periodic.length + 2; round += 1) {

@@ -7,10 +7,14 @@
  * what process groups of real engines look like. `any` allows every overlap, `disjoint` only equal or disjoint ones.
  * With `overstep`, memory is no limit (for naming what is missing).
  */
+import { HorizonError } from '../../core/errors.js'
 import type { Machine } from '../bounds/machine.js'
 import { type GpuPool, gpuPools } from './gpu-pools.js'
 import { addedGiB, type SearchState } from './search-state.js'
 import type { UnitOption } from './units.js'
+
+/** With every overlap allowed, groups grow faster than anybody can look at. */
+const MAX_SETS = 100_000
 
 export type OverlapRule = 'disjoint' | 'nested' | 'any'
 
@@ -21,10 +25,9 @@ export function candidateGroups(
   overstep = false,
 ): (readonly number[])[] {
   const { degree } = option
-  const hosts = gpuPools(state, option.hardware)
   // A group wider than every host has to span hosts: then all of them are one pool.
   const spans = degree > widestHost(state.machine, option.hardware)
-  const pools = spans ? [joined(hosts)] : hosts
+  const pools = gpuPools(state, option.hardware, spans)
   const found: (readonly number[])[] = []
   const empty = new Set<string>()
   for (const pool of pools) {
@@ -58,11 +61,11 @@ function nestedSets(
   found: (readonly number[])[],
 ): void {
   for (const parent of [pool.root, ...pool.groups]) {
-    const whole = parent !== pool.root && parent.gpus.length === degree
+    const whole = parent !== pool.root && !parent.cut && parent.gpus.length === degree
     if (whole) found.push(parent.gpus)
     if (parent.gpus.length < degree || whole) continue
     if (overlap === 'disjoint' && parent !== pool.root) continue
-    const children = overlap === 'disjoint' ? [] : parent.children
+    const children = overlap === 'disjoint' ? [] : parent.children.filter((child) => !child.cut)
     const visit = (index: number, taken: readonly number[], count: number): void => {
       const rest = degree - taken.length
       const alone = count === 1 && rest === 0
@@ -79,30 +82,26 @@ function nestedSets(
 
 /** Every set up to exchanging GPUs that carry the same groups. */
 function anySets(pool: GpuPool, degree: number, found: (readonly number[])[]): void {
+  const classes = pool.classes()
   const visit = (index: number, taken: readonly number[]): void => {
     const rest = degree - taken.length
     if (rest === 0) {
+      if (found.length >= MAX_SETS)
+        throw new HorizonError('ERR_DEPLOY_OVERLAP', 'too many ways for groups to overlap', {
+          field: 'overlap',
+          expected: `fewer than ${MAX_SETS} groups of ${degree} GPUs to try for one node`,
+          got: `more, on ${pool.size} GPUs`,
+          hint: "Use 'nested'",
+        })
       found.push([...taken].sort((a, b) => a - b))
       return
     }
-    if (index === pool.classes.length) return
-    const { [index]: gpus } = pool.classes
+    if (index === classes.length) return
+    const { [index]: gpus } = classes
     for (let take = Math.min(rest, gpus!.length); take >= 0; take -= 1)
       visit(index + 1, [...taken, ...gpus!.slice(0, take)])
   }
   visit(0, [])
-}
-
-function joined(hosts: readonly GpuPool[]): GpuPool {
-  const groups = hosts.flatMap((host) => host.groups)
-  const own = hosts.flatMap((host) => host.root.own)
-  const gpus = hosts.flatMap((host) => host.root.gpus)
-  return {
-    size: gpus.length,
-    root: { gpus, own, children: hosts.flatMap((host) => host.root.children) },
-    groups,
-    classes: hosts.flatMap((host) => host.classes),
-  }
 }
 
 /** GPUs of a kind on the host that has most of them. */

@@ -9,15 +9,15 @@
  */
 import type { Unit } from './units.js'
 
-const GRID = 240
-const STEPS = 600
+const GRID = 360
+const STEPS = 3000
 
-/** In ms, at least `floorMs`: raised by one per cent at a time while prices can refute it. */
+/** In ms, at least `floorMs`: raised by 0.4 per cent at a time while prices can refute it. */
 export function packingBound(units: readonly Unit[], gpus: number, floorMs: number): number {
   let bound = floorMs
   if (!(floorMs > 0) || units.length > 64) return floorMs
-  for (let round = 0; round < 40; round += 1) {
-    const next = bound * 1.01
+  for (let round = 0; round < 60; round += 1) {
+    const next = bound * 1.004
     if (!refutes(units, gpus, next)) break
     bound = next
   }
@@ -53,7 +53,7 @@ function refutes(units: readonly Unit[], gpus: number, periodMs: number): boolea
       return best
     })
     if (total > gpus * dearest.value * (1 + 1e-9)) return true
-    const rate = 0.004 / (1 + step / 120)
+    const rate = 0.02 / (1 + step / 100)
     active.forEach((list, unit) => {
       list.forEach((item, option) => {
         let slope = 0

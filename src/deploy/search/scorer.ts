@@ -88,11 +88,7 @@ export function scorer(graph: TaskGraph, machine: Machine, units: readonly Unit[
       const groupFrom = from === -1 ? -2 - edge.from : state.group[from]!
       const groupTo = to === -1 ? -2 - edge.to : state.group[to]!
       if (groupFrom === groupTo || groupFrom === -1 || groupTo === -1) lag[index] = 0
-      else {
-        const host = (group: number): number =>
-          group < 0 ? 0 : machine.gpus[state.groups[group]!.gpus[0]!]!.host
-        lag[index] = host(groupFrom) === host(groupTo) ? cost[index]!.near : cost[index]!.far
-      }
+      else lag[index] = near(state, groupFrom, groupTo) ? cost[index]!.near : cost[index]!.far
     })
   }
   const sweep = (): void => {
@@ -229,6 +225,15 @@ export function scorer(graph: TaskGraph, machine: Machine, units: readonly Unit[
       periodMs += (value - goalMs) / slope
     }
   }
+}
+
+/** Whether two groups stand on one host; the CPU (below -1) is on the first. */
+function near(state: SearchState, from: number, to: number): boolean {
+  return hostOf(state, from) === hostOf(state, to)
+}
+
+function hostOf(state: SearchState, group: number): number {
+  return group < 0 ? 0 : state.machine.gpus[state.groups[group]!.gpus[0]!]!.host
 }
 
 /** Whether per-batch work stands on one of these GPUs. */

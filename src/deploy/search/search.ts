@@ -44,6 +44,9 @@ export interface SearchResult {
   readonly nodes: number
 }
 
+/** Looks of the load spreading per node of the budget. */
+const SPREAD_LOOKS = 6
+
 export function search(
   graph: TaskGraph,
   machine: Machine,
@@ -77,8 +80,8 @@ export function search(
   if (!complete && best.found.length > 0) {
     const random = seededRandom(options.seed ?? 1)
     if (objective.kind === 'rate') {
-      const share = { nodes: Math.ceil(budget.nodes * 0.8) }
-      budget.nodes -= share.nodes
+      // Such a look costs a hundredth of a scored placement.
+      const share = { nodes: total * SPREAD_LOOKS }
       for (const state of spreadLoad(units, machine, best.found[0]!, {
         overlap,
         random,

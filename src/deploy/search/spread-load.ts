@@ -10,7 +10,7 @@ import { candidateGroups, type OverlapRule } from './candidate-groups.js'
 import { type Assignment, assign, type SearchState, snapshot, stateOf } from './search-state.js'
 import type { Unit } from './units.js'
 
-const NORM = 12
+const NORM = 48
 
 export interface SpreadOptions {
   readonly overlap: OverlapRule
@@ -38,7 +38,7 @@ export function* spreadLoad(
     if (!putBack(state, out, scale, options)) continue
     const next = norm(state, scale)
     // A little worse is taken at times, so that the search leaves a dead end.
-    if (next > value * (1 + 0.03 * random() ** 4)) continue
+    if (next > value * (1 + random() ** 4)) continue
     value = next
     current = snapshot(state)
     const highest = Math.max(...state.loadMs)
