@@ -21,6 +21,7 @@ export const BENCHES: readonly BenchEntry[] = [
     load: async () => (await import('./deploy-search.js')).deploySearchBench,
   },
   { name: 'gate', load: async () => (await import('./gate.js')).gateBench },
+  { name: 'engine-boundary', load: async () => (await import('./engine-boundary.js')).bench },
   { name: 'monitor-update', load: async () => (await import('./monitor-update.js')).bench },
   {
     name: 'lockstep-round-trip',

@@ -12,9 +12,11 @@ import re
 from vllm_omni.core.sched.omni_ar_scheduler import OmniARAsyncScheduler, OmniARScheduler
 from vllm_omni.engine.serialization import deserialize_additional_information
 
+from . import wire
 from .describe import describe
+from .segment import monotonic_ns
 from .settings import Settings, log, open_segment
-from .vllm import HorizonMixin
+from .vllm import _ABORTED, HorizonMixin
 
 _STAGE_NAME = re.compile(r"_stage(\d+)_")
 
@@ -72,24 +74,71 @@ def register():
 
 
 def publish_activity(scheduler_class, stage, segment=None):
-    """Wraps `schedule` of a class, once, so that every step tells what the stage runs. Stage processes only ever have one scheduler."""
-    plain = scheduler_class.__dict__.get("schedule")
-    if plain is None or getattr(plain, "horizonserve", False):
+    """Wraps a scheduler class of a later stage, once: every step tells what the stage runs, and every request its first output and its
+    end. A stage process only ever has one scheduler."""
+    if getattr(scheduler_class.__dict__.get("schedule"), "horizonserve", False):
         return
-    state = {"segment": segment, "step": 0}
+    plain_schedule, plain_free = scheduler_class.schedule, scheduler_class._free_request
+    watch = _StageWatch(stage, segment)
 
     def schedule(self, *args, **kwargs):
-        output = plain(self, *args, **kwargs)
-        if state["segment"] is None and state["step"] == 0:
-            settings = Settings()
-            settings.stage = stage
-            state["segment"] = open_segment(settings)
-        state["step"] += 1
-        if state["segment"] is not None:
-            state["segment"].report_activity(
-                len(self.running), len(self.waiting), getattr(output, "total_num_scheduled_tokens", 0), state["step"]
-            )
+        output = plain_schedule(self, *args, **kwargs)
+        watch.stepped(self, output)
         return output
+
+    def _free_request(self, request, *args, **kwargs):
+        watch.ended(request)
+        return plain_free(self, request, *args, **kwargs)
 
     schedule.horizonserve = True
     scheduler_class.schedule = schedule
+    scheduler_class._free_request = _free_request
+
+
+class _StageWatch:
+    """Knows which requests of a later stage have been scheduled once. The first output counts at the step after, when it exists."""
+
+    def __init__(self, stage, segment):
+        self._stage = stage
+        self._segment = segment
+        self._opened = segment is not None
+        self._step = 0
+        self._fresh = []
+        self._seen = set()
+
+    def stepped(self, scheduler, output):
+        if not self._opened:
+            self._opened = True
+            settings = Settings()
+            settings.stage = self._stage
+            self._segment = open_segment(settings)
+        segment = self._segment
+        if segment is None:
+            return
+        self._step += 1
+        for request in self._fresh:
+            self._tell(wire.FIRST_RESPONSE, request)
+        self._fresh = []
+        scheduled = getattr(output, "num_scheduled_tokens", None) or {}
+        for request_id in scheduled:
+            if request_id not in self._seen:
+                request = scheduler.requests.get(request_id)
+                if request is not None:
+                    self._seen.add(request_id)
+                    self._fresh.append(request)
+        segment.report_activity(len(scheduler.running), len(scheduler.waiting), getattr(output, "total_num_scheduled_tokens", 0), self._step)
+
+    def ended(self, request):
+        if self._segment is None:
+            return
+        if request in self._fresh:
+            self._fresh.remove(request)
+            self._tell(wire.FIRST_RESPONSE, request)
+        self._seen.discard(request.request_id)
+        self._tell(wire.ABORT if request.status is _ABORTED else wire.FINISH, request)
+
+    def _tell(self, kind, request):
+        segment, now = self._segment, monotonic_ns()
+        if segment.controller_mode(now):
+            high, low = wire.request_hash(getattr(request, "external_req_id", None) or str(request.request_id))
+            segment.post(kind, 0, now, high, low, 0, 1, 0, 0, self._step & 0xFFFFFFFF)

@@ -124,8 +124,12 @@ export function createController(options: ControllerOptions): Controller {
       if (message.kind === 'report') latest = message.report
     })
     made.on('error', (error) => {
-      log('warn', `the doorbell worker failed, the engine is on its own: ${error.message}`)
-      segment?.setMode(MODE.none, 0)
+      log(
+        'warn',
+        `the doorbell worker failed, the engine is on its own until the next look: ${error.message}`,
+      )
+      worker = undefined
+      void letGo()
     })
     return made
   }

@@ -79,7 +79,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   const slots = new Uint32Array(options.answerLimit ?? 256)
   let scheduler = options.scheduler
   let rules = options.rules
-  let mirror = createMirror(scheduler, options.onFirstResponse, hasLaterStages, clockMs)
+  let mirror = createMirror(scheduler, options.onFirstResponse, lastStage, clockMs)
   let lastBell = readBell(u32)
   let dropped = 0
   let resyncAt = 0n
@@ -93,9 +93,10 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     return Number(now) / 1e6
   }
 
-  function hasLaterStages(): boolean {
-    for (let s = 1; s < header.numStages; s++) if (segment.stage(s).claimed) return true
-    return false
+  /** The last stage that a process has taken: where the answers of long-path requests leave. */
+  function lastStage(): number {
+    for (let s = header.numStages - 1; s > 0; s--) if (segment.stage(s).claimed) return s
+    return 0
   }
 
   /** A later stage is active while it runs or holds work and has said so lately. */
@@ -113,7 +114,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     const decision = scheduler.step(
       nowMs,
       undefined,
-      hasLaterStages() ? isDownstreamActive() : undefined,
+      lastStage() > 0 ? isDownstreamActive() : undefined,
     )
     level.level = decision.level
     level.capSms = decision.capSms
@@ -187,7 +188,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     replace(nextScheduler, nextRules, descriptions) {
       scheduler = nextScheduler
       rules = nextRules
-      mirror = createMirror(scheduler, options.onFirstResponse, hasLaterStages, clockMs)
+      mirror = createMirror(scheduler, options.onFirstResponse, lastStage, clockMs)
       publisher.setRules(rules, descriptions)
       segment.requestResync()
     },

@@ -39,13 +39,13 @@ export interface EngineMirror {
 const MAX_AHEAD_MS = 60_000
 
 /**
- * Events of stage 0 drive the core. Where `hasLaterStages`, a long-path request has its first response and its end in the last
+ * Events of stage 0 drive the core. Where `lastStage` is a later one, a long-path request has its first response and its end in the last
  * stage; there it is found by the hash of its external id, for every stage gives it a slot of its own.
  */
 export function createMirror(
   scheduler: Scheduler,
   onFirstResponse?: OnFirstResponse,
-  hasLaterStages: () => boolean = () => false,
+  lastStage: () => number = () => 0,
   clockMs: () => number = () => Number.POSITIVE_INFINITY,
 ): EngineMirror {
   const counts: MirrorCounts = {
@@ -165,7 +165,7 @@ export function createMirror(
       counts.misfits += 1
       return
     }
-    const goesOn = isLong(handle) && hasLaterStages()
+    const goesOn = isLong(handle) && lastStage() > 0
     switch (event.kind) {
       case KIND.admit:
         scheduler.admit(handle)
@@ -195,8 +195,9 @@ export function createMirror(
   const changeDownstream = (event: Readonly<EngineEvent>): void => {
     const handle = byId.get(event.idLow)
     if (handle === undefined) return
-    if (event.kind === KIND.firstResponse) respond(handle, event)
-    else if (event.kind === KIND.finish || event.kind === KIND.abort) {
+    const isLast = event.stage === lastStage()
+    if (event.kind === KIND.firstResponse && isLast) respond(handle, event)
+    else if ((event.kind === KIND.finish && isLast) || event.kind === KIND.abort) {
       const slot = slots.get(handle)
       if (slot !== undefined) forget(slot, handle)
       end(handle, event.kind === KIND.finish, event.idLow)

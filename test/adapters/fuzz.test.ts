@@ -66,7 +66,8 @@ function accepts(read: () => void): boolean {
   }
 }
 
-describe('readers of what another process wrote', () => {
+// The long run takes ten million inputs a reader.
+describe('readers of what another process wrote', { timeout: 3_600_000 }, () => {
   it('let nothing but the protocol error escape', () => {
     const random = generator(20_260_930)
     const header = golden.subarray(0, 64)

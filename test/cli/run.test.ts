@@ -3,13 +3,23 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { removeIfDead, segmentPath } from '../../src/adapters/discover.js'
 import { EXIT } from '../../src/cli/command.js'
 import { draw } from '../../src/cli/commands/watch.js'
 import { runCli } from '../../src/cli/main.js'
 
 const hasPython = spawnSync('python3', ['--version']).status === 0 && process.platform === 'linux'
 let engine: ChildProcess | undefined
-afterEach(() => void engine?.kill('SIGKILL'))
+afterEach(async () => {
+  const child = engine
+  engine = undefined
+  if (child === undefined) return
+  child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null)
+    await new Promise((resolve) => child.once('exit', resolve))
+  // A killed process leaves its segment behind.
+  removeIfDead(segmentPath(child.spawnargs.at(-1)!))
+})
 
 const CONFIG = `
 classes:

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
-import { segmentPath } from '../../src/adapters/discover.js'
+import { removeIfDead, segmentPath } from '../../src/adapters/discover.js'
 import { type Controller, createController } from '../../src/controller/controller.js'
 import { monotonicNs } from '../../src/controller/monotonic-clock.js'
 import { metricsText } from '../../src/controller/prometheus.js'
@@ -12,9 +12,18 @@ let engine: ChildProcess | undefined
 let controller: Controller | undefined
 
 afterEach(async () => {
-  engine?.kill('SIGKILL')
   await controller?.stop()
+  if (engine !== undefined) await endEngine(engine)
+  engine = undefined
 })
+
+/** Kills the stage process, and removes what a killed process leaves behind. */
+async function endEngine(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null)
+    await new Promise((resolve) => child.once('exit', resolve))
+  removeIfDead(segmentPath(child.spawnargs.at(-1)!))
+}
 
 /** A stage process of the Python package, without a scheduler: posts what it is told to over its standard input. */
 function startEngine(name: string): ChildProcess {

@@ -9,13 +9,13 @@ import { someConfig } from './some-config.js'
 const TEXT = 0
 const SPEECH = 1
 
-function mirrored(later = false) {
+function mirrored(lastStage = 0) {
   const { scheduler } = buildControl(someConfig())
   const answered: [number, number, boolean][] = []
   const mirror = createMirror(
     scheduler,
     (c, ms, met) => answered.push([c, ms, met]),
-    () => later,
+    () => lastStage,
   )
   const tell = (kind: number, fields: Partial<EngineEvent>): void => {
     mirror.apply({ ...createEvent(), kind, timeNs: 1_000_000_000n, ...fields })
@@ -37,7 +37,7 @@ describe('the mirror of an engine', () => {
   })
 
   it('waits for the last stage with the first response of a long-path request', () => {
-    const { scheduler, answered, tell } = mirrored(true)
+    const { scheduler, answered, tell } = mirrored(2)
     tell(KIND.arrive, { a: 1, b: 40, classIndex: SPEECH, idLow: 99n })
     tell(KIND.admit, { a: 1, idLow: 99n })
     tell(KIND.firstResponse, { a: 1, b: 1, idLow: 99n })
@@ -46,6 +46,9 @@ describe('the mirror of an engine', () => {
     expect(scheduler.signals.inDownstream[SPEECH]).toBe(1)
     // The slot is free for another request while the first one is still downstream.
     tell(KIND.arrive, { a: 1, b: 4, classIndex: TEXT })
+    // The stage between has answered, the user has not heard anything yet.
+    tell(KIND.firstResponse, { stage: 1, idLow: 99n, timeNs: 1_200_000_000n })
+    tell(KIND.finish, { stage: 1, idLow: 99n, b: 1 })
     tell(KIND.firstResponse, { stage: 2, idLow: 99n, timeNs: 1_400_000_000n })
     tell(KIND.finish, { stage: 2, idLow: 99n, b: 1 })
     expect(answered).toEqual([[SPEECH, 400, true]])

@@ -15,7 +15,6 @@ from horizonserve.segment_file import segment_path
 from horizonserve.vllm import HorizonScheduler
 
 TIMES = 200 if LONG else 4
-GRACE_MS = 250
 
 
 class Engine:
@@ -40,8 +39,13 @@ class Engine:
             item = self.items[self.at]
             self.at += 1
             self.scheduler.add_request(make_request(item.id, item.tokens, item.max_tokens, item.priority, time.time(), extra_args={"modalities": ["audio" if item.long else "text"]}))
+        heartbeat = self.shim.segment.i64[wire.CONTROLLER_OFFSET // 8]
+        stale = time.monotonic_ns() - heartbeat > wire.STALE_MS * 1_000_000
         start = time.perf_counter()
         self.loop.step()
+        if stale and self.shim.segment.i64[wire.CONTROLLER_OFFSET // 8] == heartbeat:
+            assert self.shim.mode == wire.MODE_NONE, "a step followed a controller whose heartbeat is stale"
+            everything_is_visible(self)
         self.longest_ms = max(self.longest_ms, (time.perf_counter() - start) * 1000)
         if self.random.random() < 0.02:
             victim = next(iter(self.scheduler.waiting))
@@ -108,9 +112,9 @@ def _kill(mode, how):
         everything_is_visible(engine)
         process.wait()
     result = engine.finish()
-    # A step may come late by what one step takes; the rest is the grace.
-    assert max(delays) <= GRACE_MS + result["longestStepMs"] + 60, f"visible again after {max(delays):.0f} ms"
-    return {"times": TIMES, "visibleAgainMsMax": round(max(delays), 1), "misses": engine.shim.misses, **result}
+    delays.sort()
+    # The time is told, not asserted: `step` asserts that no step after 250 ms without a heartbeat hides anything.
+    return {"times": TIMES, "visibleAgainMsP50": round(delays[len(delays) // 2], 1), "visibleAgainMsMax": round(delays[-1], 1), "misses": engine.shim.misses, **result}
 
 
 @case

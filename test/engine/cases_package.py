@@ -7,7 +7,7 @@ import time
 from collections import deque
 from types import SimpleNamespace
 
-from harness import ROOT, make_request, make_scheduler
+from harness import ROOT, Loop, make_request, make_scheduler
 from suite import Skip, case, segment_name
 
 from horizonserve import wire
@@ -232,14 +232,23 @@ def later_stages_publish_their_activity():
     second = Segment.open(name, 1)
     stage = type("Stage1", (OmniARAsyncScheduler,), {"schedule": OmniARAsyncScheduler.schedule})
     publish_activity(stage, 1, second)
+    first.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns() + 200_000_000
+    first.u32[wire.CONTROLLER_OFFSET // 4 + 3] = wire.MODE_PUBLISHED
     from vllm_omni.request import OmniRequest
 
     scheduler = make_scheduler(stage)
     for i in range(3):
         scheduler.add_request(make_request(f"s{i}", 20, 4, request_class=OmniRequest, external_req_id=f"s{i}"))
-    scheduler.schedule()
+    loop = Loop(scheduler)
+    loop.step()
     line = (wire.STAGE_OFFSET + wire.STAGE_BYTES) // 4
     assert first.u32[line + 5] == 3 and first.u32[line + 7] == 60, list(first.u32[line : line + 11])
+    first.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
+    while scheduler.has_unfinished_requests():
+        loop.step()
+    kinds = [wire.decode_event(second._map[second._ring + k * 64 : second._ring + k * 64 + 64]) for k in range(second.written)]
+    low = wire.request_hash("s1")[1]
+    assert [k[1] for k in kinds if k[6] == low] == [wire.FIRST_RESPONSE, wire.FINISH], kinds
     first.close()
     second.close()
     assert not os.path.exists(first.path)

@@ -18,6 +18,8 @@ from pathlib import Path
 import harness
 from harness import ROOT
 
+from horizonserve.segment_file import remove_if_dead
+
 LONG = os.environ.get("HORIZON_LONG") is not None
 CASES = []
 REPORT = {}
@@ -88,6 +90,8 @@ def in_fork(function):
     with os.fdopen(read) as pipe:
         text = pipe.read()
     os.waitpid(pid, 0)
+    for left in Path("/dev/shm").glob(f"horizonserve-suite-{pid}-*"):
+        remove_if_dead(str(left))
     return json.loads(text) if text else {"ok": False, "value": "the case died without a word"}
 
 
