@@ -7,9 +7,10 @@
 import { type CalibrateResult, calibrate } from '../calibrate/calibrate.js'
 import { collect } from '../calibrate/collect.js'
 import { simulatedTarget } from '../calibrate/simulated-target.js'
+import type { SmSweepRow } from '../calibrate/sm-sweep.js'
 import { type OmniSpec, omniSpec } from '../omni/spec.js'
 import { createRng } from '../rng.js'
-import { simulate } from '../simulate.js'
+import { type SimulationResult, simulate } from '../simulate.js'
 import { firstRequests, type Trace } from '../traces/trace.js'
 import { mixByLongFraction } from '../workload/class-mix.js'
 import { generateWorkload, overlayTrace } from '../workload/generate.js'
@@ -19,13 +20,21 @@ import type { Arrivals, Job, Point, Row } from './job.js'
 import { boundRow, rowOf } from './row.js'
 import { upperBound } from './upper-bound.js'
 
+/** SM counts of a coarse sweep, as shares of the GPU. */
+const COARSE = [0.25, 0.375, 0.5, 0.625, 0.75, 1]
+
 export interface World {
   readonly spec: OmniSpec
   readonly calibration: CalibrateResult
+  readonly sweep: readonly SmSweepRow[]
 }
 
 export interface Laboratory {
   world(point: Pick<Point, 'gpu' | 'model' | 'overrides'>): World
+  /** The SM sweep that the ladder was chosen from. */
+  sweep(point: Pick<Point, 'gpu' | 'model'>): readonly SmSweepRow[]
+  /** The requests of a point, and one of its runs in full. */
+  simulate(job: Job): SimulationResult
   run(job: Job): Row
 }
 
@@ -52,12 +61,21 @@ export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
     const spec = omniSpec(gpu, model, overrides)
     // Solo requests are drawn from the same laws with a seed of their own, never from the workload that is measured.
     const mix = mixByLongFraction(spec.classes, 0.5)
-    const sample = generateWorkload({ spec, mix, rate: 1, extent: { requests: 1200 }, seed: -1 })
+    const isNamed = Object.keys(overrides).length === 0
+    const extent = { requests: isNamed ? 1200 : 400 }
+    const sample = generateWorkload({ spec, mix, rate: 1, extent, seed: -1 })
     const target = simulatedTarget(spec, sample)
-    const { solo, sweep } = collect(target, { requestsPerClass: options.soloRuns ?? 100 })
-    const made = { spec, calibration: calibrate(solo, sweep, { totalSms: spec.totalSms }) }
+    const { solo, sweep } = collect(target, {
+      requestsPerClass: isNamed ? (options.soloRuns ?? 100) : 25,
+      // A random world is used for a few runs: a coarser sweep will do.
+      ...(isNamed
+        ? {}
+        : { sms: COARSE.map((share) => 2 * Math.round((share * spec.totalSms) / 2)) }),
+    })
+    const calibration = calibrate(solo, sweep, { totalSms: spec.totalSms })
+    const made = { spec, calibration, sweep }
     // Random worlds are used once: only the named ones are kept.
-    if (Object.keys(overrides).length > 0) worlds.clear()
+    if (!isNamed) worlds.clear()
     worlds.set(key, made)
     return made
   }
@@ -80,22 +98,29 @@ export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
     return overlayTrace(windowOf(trace, count, seed), arrivals, { spec, mix, seed, rate })
   }
 
+  function runCase({ point, policy, seed }: Job): SimulationResult {
+    const { spec, calibration } = world(point)
+    const of = experimentCase(policy)
+    return simulate({
+      runtime: spec,
+      workload: workload(spec, point, seed),
+      calibration,
+      policy: { ...of, policy: (known) => of.policy(known, spec) },
+    })
+  }
+
   return {
     world,
-    run({ point, policy, seed }) {
+    sweep: (point) => world(point).sweep,
+    simulate: runCase,
+    run(job) {
+      const { point, policy, seed } = job
       const { spec, calibration } = world(point)
       const requests = workload(spec, point, seed)
       if (policy === 'upper-bound') {
         return boundRow(requests, upperBound(spec, requests, calibration))
       }
-      const of = experimentCase(policy)
-      const result = simulate({
-        runtime: spec,
-        workload: requests,
-        calibration,
-        policy: { ...of, policy: (known) => of.policy(known, spec) },
-      })
-      return rowOf(requests, calibration, result)
+      return rowOf(requests, calibration, runCase(job))
     },
   }
 }
