@@ -31,8 +31,8 @@ export const EXHIBITS: readonly Exhibit[] = [
 
 /** A few minutes on one core. */
 export const DEFAULT_BUDGET: Budget = {
-  seeds: 5,
-  ourSeeds: 8,
+  seeds: 4,
+  ourSeeds: 4,
   minutes: 15,
   draws: 30,
   traces: false,
