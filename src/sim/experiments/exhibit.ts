@@ -17,6 +17,8 @@ export interface Budget {
   readonly minutes: number
   /** Random worlds. */
   readonly draws: number
+  /** Models whose parameters are also moved one at a time. */
+  readonly oneAtATime: readonly ModelName[]
   /** Recorded arrivals are at hand. */
   readonly traces: boolean
 }

@@ -21,7 +21,7 @@ import { boundRow, rowOf } from './row.js'
 import { upperBound } from './upper-bound.js'
 
 /** SM counts of a coarse sweep, as shares of the GPU. */
-const COARSE = [0.25, 0.375, 0.5, 0.625, 0.75, 1]
+const COARSE = [0.25, 0.4, 0.55, 0.7, 1]
 
 export interface World {
   readonly spec: OmniSpec
@@ -66,7 +66,7 @@ export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
     const sample = generateWorkload({ spec, mix, rate: 1, extent, seed: -1 })
     const target = simulatedTarget(spec, sample)
     const { solo, sweep } = collect(target, {
-      requestsPerClass: isNamed ? (options.soloRuns ?? 100) : 25,
+      requestsPerClass: isNamed ? (options.soloRuns ?? 100) : 15,
       // A random world is used for a few runs: a coarser sweep will do.
       ...(isNamed
         ? {}

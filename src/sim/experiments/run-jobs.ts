@@ -1,6 +1,6 @@
 /**
  * @module
- * Runs what is not in the store yet, point by point and seed by seed, so that a workload is drawn once for all of its policies.
+ * Runs what is not in the store yet, seed by seed and point by point, so that a workload is drawn once for all of its policies.
  */
 import type { Results } from './exhibit.js'
 import { FIRST_SEED } from './exhibit.js'
@@ -20,7 +20,9 @@ export function runJobs(
     if (store.get(key) === undefined) missing.set(key, job)
   }
   let done = 0
-  for (const [key, job] of missing) {
+  // Seed by seed, so that a run that is stopped leaves every point with the same seeds.
+  const ordered = [...missing].sort(([, a], [, b]) => a.seed - b.seed)
+  for (const [key, job] of ordered) {
     onProgress(job, done / missing.size)
     store.put(key, lab.run(job))
     done++
