@@ -106,6 +106,7 @@ function budgetOf(options: Record<string, unknown>, traces: boolean): Budget {
     seeds: seeds ?? base.seeds,
     ourSeeds: seeds ?? base.ourSeeds,
     minutes: numberOption(options, 'minutes', { min: 0.5, max: 1e5 }) ?? base.minutes,
+    longRunPerClass: base.longRunPerClass,
     oneAtATime: base.oneAtATime,
     draws: numberOption(options, 'draws', { min: 0, max: 100_000, integer: true }) ?? base.draws,
     traces,

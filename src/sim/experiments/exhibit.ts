@@ -15,6 +15,8 @@ export interface Budget {
   readonly ourSeeds: number
   /** Virtual minutes of arrivals per point (paper: 15). */
   readonly minutes: number
+  /** Requests per class of the long runs; 0 for none. */
+  readonly longRunPerClass: number
   /** Random worlds. */
   readonly draws: number
   /** Models whose parameters are also moved one at a time. */

@@ -9,6 +9,7 @@ import { type Budget, type Exhibit, FIRST_SEED } from './exhibit.js'
 import { figure8 } from './figure-8.js'
 import { figure2, figure3, figure4 } from './figures-2-to-4.js'
 import { figure9, figure10, figure11, table3 } from './figures-9-to-11.js'
+import { longRuns } from './long-runs.js'
 import { PAPER_MODELS } from './paper-numbers.js'
 import { modelFingerprint } from './result-store.js'
 import { sensitivity } from './sensitivity.js'
@@ -26,6 +27,7 @@ export const EXHIBITS: readonly Exhibit[] = [
   table4,
   peers,
   overload,
+  longRuns,
   realArrivals,
   sensitivity,
 ]
@@ -35,6 +37,7 @@ export const DEFAULT_BUDGET: Budget = {
   seeds: 4,
   ourSeeds: 4,
   minutes: 15,
+  longRunPerClass: 0,
   draws: 30,
   oneAtATime: ['qwen2.5-omni'],
   traces: false,
@@ -45,6 +48,7 @@ export const FULL_BUDGET: Budget = {
   seeds: 20,
   ourSeeds: 20,
   minutes: 15,
+  longRunPerClass: 2000,
   draws: 400,
   oneAtATime: PAPER_MODELS,
   traces: false,
