@@ -224,7 +224,7 @@ export const realArrivals: Exhibit = {
         note,
         table(`RTX 6000 Ada, met, % of arrived, ${seeds} windows`, ['place', ...REAL_CASES], rows),
         text(
-          `reserve-5 minus HorizonServe as printed: ${worst.map((of) => `${signed(of.mean)} ± ${number(of.half)}`).join(', ')} points, in this order.`,
+          `reserve-5 minus HorizonServe as printed: ${worst.map((of) => `${signed(of.mean)} ± ${number(of.half)}`).join(', ')} points, in this order. HorizonServe as printed is below vanilla at ${realPoints(budget).filter((point) => gain(results, point, seeds, LITERAL, 'vanilla').mean < 0).length} of ${worst.length}.`,
         ),
       ],
     }

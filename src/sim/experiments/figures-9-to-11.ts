@@ -194,7 +194,7 @@ export const figure11: Exhibit = {
           rows,
         ),
         text(
-          `Paper: each ablation loses at least ${FIGURE_11.leastLoss} points. Ours: ${below} of ${losses.length} are below the full system, by ${signed(Math.min(...losses))} to ${signed(Math.max(...losses))} points. Without the throttle the stages share under MPS. Rotation gains little in the model because the long path holds slots for a small part of the time: it is short-path requests that wait for the decodes of other short-path requests, and rotation, which chooses between paths, cannot help that. On top of that, rotation as printed hides a path while nobody of the other one waits.`,
+          `Paper: each ablation loses at least ${FIGURE_11.leastLoss} points. Ours: ${below} of ${losses.length} are below the full system, by ${signed(Math.min(...losses))} to ${signed(Math.max(...losses))} points. Without the throttle the stages share under MPS. Rotation gains little in the model because the long path holds slots for a small part of the time: it is short-path requests that wait for the decodes of other short-path requests, and rotation, which chooses between paths, cannot help that. A negative loss means that the part does harm there: the throttle takes SMs from image generation, which needs arithmetic.`,
         ),
       ],
     }
