@@ -42,6 +42,29 @@ export {
   MAX_RANK,
   type PoppedEvent,
 } from './event-queue.js'
+export { type Capacity, stageCapacity } from './experiments/capacity.js'
+export type { Budget, Exhibit } from './experiments/exhibit.js'
+export {
+  DEFAULT_BUDGET,
+  EXHIBITS,
+  exhibits,
+  FULL_BUDGET,
+  resultsDocument,
+} from './experiments/exhibits.js'
+export {
+  EXPERIMENT_CASES,
+  type ExperimentCase,
+  experimentCase,
+} from './experiments/experiment-cases.js'
+export { type Arrivals, type Job, jobKey, type Point, type Row } from './experiments/job.js'
+export { createLaboratory, type Laboratory, windowOf } from './experiments/laboratory.js'
+export { renderMarkdown } from './experiments/render-markdown.js'
+export { renderResultsPage } from './experiments/render-page.js'
+export { createResultStore, type ResultStore } from './experiments/result-store.js'
+export { resultsOf, runJobs } from './experiments/run-jobs.js'
+export { type Estimate, estimate, paired } from './experiments/statistics.js'
+export { type Candidate, scaledLevels, type Tuned, tune } from './experiments/tune.js'
+export { type UpperBound, upperBound } from './experiments/upper-bound.js'
 export { type CoRunning, createCoRunning, type SharingMode } from './omni/co-running.js'
 export { type ModalityClass, modalityClass } from './omni/modality-class.js'
 export { GPUS, type GpuName, MODELS, type ModelName, type Parameter } from './omni/parameters.js'

@@ -4,7 +4,7 @@
  */
 import type { ReportData, ReportPolicy } from './report-data.js'
 
-type Cell = string | { readonly text: string; readonly best: boolean }
+export type Cell = string | { readonly text: string; readonly best: boolean }
 
 /** Text for HTML; everything that comes from outside goes through it. */
 export function escapeHtml(text: string): string {
@@ -146,7 +146,7 @@ export function duration(ms: number | null | undefined): string {
   return `${Number((ms / 60_000).toPrecision(3))} min`
 }
 
-function table(
+export function table(
   caption: string,
   head: readonly string[],
   rows: readonly (readonly Cell[])[],

@@ -1,0 +1,68 @@
+/**
+ * @module
+ * Results in a JSON-lines file, one row per run, so that a long reproduction can be stopped and goes on where it was. A fingerprint of
+ * the model's parameters and of the cases stands in every line: rows made by another model are never mixed in. A line cut short by a
+ * kill is left out.
+ */
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { EFFICIENCY, GPUS, MODELS, SHARING } from '../omni/parameters.js'
+import { EXPERIMENT_CASES } from './experiment-cases.js'
+import type { Row } from './job.js'
+
+/** Raised when the simulator or a policy changes what a run yields. */
+const VERSION = 1
+
+/** Of every parameter of the model, twelve hexadecimal digits: printed with the results. */
+export function modelFingerprint(): string {
+  return digest([GPUS, EFFICIENCY, SHARING, MODELS])
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
+}
+
+export interface ResultStore {
+  /** Rows found in the file. */
+  readonly found: number
+  get(key: string): Row | undefined
+  put(key: string, row: Row): void
+}
+
+/** Without a path, rows live in memory only. */
+export function createResultStore(path?: string): ResultStore {
+  const print = digest([
+    VERSION,
+    modelFingerprint(),
+    EXPERIMENT_CASES.map(({ name, about, sharing }) => [name, about, sharing]),
+  ])
+  const rows = new Map<string, Row>()
+  if (path !== undefined && existsSync(path)) {
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      const entry = parsed(line)
+      if (entry?.print === print) rows.set(entry.key, entry.row)
+    }
+  }
+  const found = rows.size
+  return {
+    found,
+    get: (key) => rows.get(key),
+    put(key, row) {
+      rows.set(key, row)
+      if (path !== undefined) appendFileSync(path, `${JSON.stringify({ print, key, row })}\n`)
+    },
+  }
+}
+
+function parsed(line: string): { print: string; key: string; row: Row } | undefined {
+  if (line.trim() === '') return undefined
+  try {
+    const value = JSON.parse(line) as { print?: unknown; key?: unknown; row?: unknown }
+    const isEntry = typeof value.print === 'string' && typeof value.key === 'string'
+    return isEntry && typeof value.row === 'object' && value.row !== null
+      ? (value as { print: string; key: string; row: Row })
+      : undefined
+  } catch {
+    return undefined
+  }
+}
