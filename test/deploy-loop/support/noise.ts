@@ -7,7 +7,7 @@ import { type SeededRandom, seededRandom } from '../../../src/deploy/gate/seeded
 
 export type NoiseShape = 'calm' | 'heavy-tails' | 'drift' | 'bimodal' | 'stalls' | 'order-effect'
 
-export const NOISE_SHAPES: readonly NoiseShape[] = [
+const NOISE_SHAPES: readonly NoiseShape[] = [
   'calm',
   'heavy-tails',
   'drift',
