@@ -12,7 +12,7 @@ import type { Bench, BenchContext } from './bench.js'
 
 const AGENT = 'examples/pipelines/face-to-face-agent.yaml'
 
-export const deploySearchBench: Bench = {
+export const bench: Bench = {
   name: 'deploy-search',
   question: 'time and gap of the placement search',
   async run({ quick, log }: BenchContext) {

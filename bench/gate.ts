@@ -24,7 +24,7 @@ const EFFECTS = [0, 0.02, 0.05, 0.1] as const
 const ALPHA = 0.05
 const REQUESTS_PER_RUN = 100
 
-export const gateBench: Bench = {
+export const bench: Bench = {
   name: 'gate',
   question:
     'How often does the gate accept, by true effect and noise, beside the 24/37-of-60 rule?',

@@ -18,9 +18,9 @@ export const BENCHES: readonly BenchEntry[] = [
   { name: 'gpu-native', load: async () => (await import('./gpu-native.js')).bench },
   {
     name: 'deploy-search',
-    load: async () => (await import('./deploy-search.js')).deploySearchBench,
+    load: async () => (await import('./deploy-search.js')).bench,
   },
-  { name: 'gate', load: async () => (await import('./gate.js')).gateBench },
+  { name: 'gate', load: async () => (await import('./gate.js')).bench },
   { name: 'engine-boundary', load: async () => (await import('./engine-boundary.js')).bench },
   { name: 'monitor-update', load: async () => (await import('./monitor-update.js')).bench },
   {

@@ -21,9 +21,9 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'fidelity', load: async () => (await import('./commands/fidelity.js')).command },
   { name: 'doctor', load: async () => (await import('./commands/doctor.js')).command },
   { name: 'sweep', load: async () => (await import('./commands/sweep.js')).command },
-  { name: 'analyze', load: async () => (await import('./commands/analyze.js')).analyzeCommand },
-  { name: 'plan', load: async () => (await import('./commands/plan.js')).planCommand },
-  { name: 'mcp', load: async () => (await import('./commands/mcp.js')).mcpCommand },
+  { name: 'analyze', load: async () => (await import('./commands/analyze.js')).command },
+  { name: 'plan', load: async () => (await import('./commands/plan.js')).command },
+  { name: 'mcp', load: async () => (await import('./commands/mcp.js')).command },
   { name: 'run', load: async () => (await import('./commands/run.js')).runCommand },
   { name: 'watch', load: async () => (await import('./commands/watch.js')).watchCommand },
 ]

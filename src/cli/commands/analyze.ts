@@ -10,7 +10,7 @@ import { loadPipeline, packageVersion } from '../load-pipeline.js'
 
 const FORMATS = ['text', 'json', 'sarif', 'mermaid'] as const
 
-export const analyzeCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'analyze',
   summary: 'what may be streamed, split, shared and pipelined in a pipeline, and what may not',
   configure(command: Command): void {

@@ -9,7 +9,7 @@ import { HorizonError } from '../../core/errors.js'
 import { serveMcp } from '../../deploy/mcp/serve-mcp.js'
 import { type CliCommand, EXIT } from '../command.js'
 
-export const mcpCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'mcp',
   summary: 'serve the deployment loop of a project to a coding agent (MCP over stdio)',
   configure(command: Command): void {

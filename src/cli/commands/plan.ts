@@ -27,7 +27,7 @@ const OBJECTIVES = ['latency', 'rate', 'pareto'] as const
 const TARGETS = ['vllm-omni', 'sglang-omni', 'mermaid'] as const
 const OVERLAPS = ['nested', 'disjoint', 'any'] as const
 
-export const planCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'plan',
   summary: 'where the stages of a pipeline should run on N GPUs, and the deploy file for it',
   configure(command: Command): void {
