@@ -24,6 +24,6 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'analyze', load: async () => (await import('./commands/analyze.js')).command },
   { name: 'plan', load: async () => (await import('./commands/plan.js')).command },
   { name: 'mcp', load: async () => (await import('./commands/mcp.js')).command },
-  { name: 'run', load: async () => (await import('./commands/run.js')).runCommand },
-  { name: 'watch', load: async () => (await import('./commands/watch.js')).watchCommand },
+  { name: 'run', load: async () => (await import('./commands/run.js')).command },
+  { name: 'watch', load: async () => (await import('./commands/watch.js')).command },
 ]

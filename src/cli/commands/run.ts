@@ -15,7 +15,7 @@ const LOOK_MS = 200
 const LEVELS = ['silent', 'warn', 'info', 'decisions'] as const
 const MODES = ['auto', 'published', 'lockstep'] as const
 
-export const runCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'run',
   summary: 'Steer an engine: attach over shared memory, decide, publish, report',
   configure(command) {

@@ -7,7 +7,7 @@ import type { LinkReport } from '../../controller/link-report.js'
 import { HorizonError } from '../../core/errors.js'
 import { type CliCommand, EXIT } from '../command.js'
 
-export const watchCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'watch',
   summary: 'Show a running controller live in the terminal',
   configure(command) {

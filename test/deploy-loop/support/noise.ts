@@ -7,15 +7,6 @@ import { type SeededRandom, seededRandom } from '../../../src/deploy/gate/seeded
 
 export type NoiseShape = 'calm' | 'heavy-tails' | 'drift' | 'bimodal' | 'stalls' | 'order-effect'
 
-const NOISE_SHAPES: readonly NoiseShape[] = [
-  'calm',
-  'heavy-tails',
-  'drift',
-  'bimodal',
-  'stalls',
-  'order-effect',
-]
-
 /** `numRuns` runs of `numRequests` requests each, around 100 ms. */
 export function noiseSeries(
   shape: NoiseShape,
