@@ -63,8 +63,10 @@ test.each([64, 4096])(
     const run = createLoop(waiting)
     // Warm-up: until everything hot is optimised.
     for (let i = 0; i < 6; i++) run(5_000)
+    // The least of several rounds: code that allocates, a boxed double being 16 bytes, does so in every round, while the compiler's own
+    // bookkeeping on a busy machine shows up in some.
     let best = Number.POSITIVE_INFINITY
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < 12 && best >= 2; round++) {
       gc!()
       const before = process.memoryUsage().heapUsed
       run(60_000)
