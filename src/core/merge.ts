@@ -31,6 +31,8 @@ export class Merge {
   private slot = new Int32Array(64)
   private list = new Int32Array(64)
   private mode = new Uint8Array(64)
+  /** Entries in heap order up to `size`, vacant ones after: a sift moves one number, not five columns. */
+  private order = Int32Array.from({ length: 64 }, (_, entry) => entry)
   private size = 0
 
   constructor(table: RequestTable, waiting: WaitingSet, kind: Order['kind']) {
@@ -73,9 +75,10 @@ export class Merge {
   /** Takes the first request in order, or -1. @hot */
   take(): number {
     if (this.size === 0) return -1
-    const slot = this.slot[0]!
-    const list = this.list[0]!
-    const mode = this.mode[0]!
+    const entry = this.order[0]!
+    const slot = this.slot[entry]!
+    const list = this.list[entry]!
+    const mode = this.mode[entry]!
     this.pop()
     const { visits } = this.waiting
     visits[0] = visits[0]! + 1
@@ -130,55 +133,53 @@ export class Merge {
     let key = seq
     if (this.kind === 'deadline') key = chunk.deadlineMs[i]!
     else if (this.kind === 'key') key = this.waiting.lists.orderKey[list]!
-    const { key: keys, tie, slot: slots, list: lists, mode: modes } = this
+    const { key: keys, tie, order } = this
     let at = this.size++
+    const entry = order[at]!
+    keys[entry] = key
+    tie[entry] = seq
+    this.slot[entry] = slot
+    this.list[entry] = list
+    this.mode[entry] = mode
     while (at > 0) {
       const up = (at - 1) >> 1
-      if (keys[up]! < key || (keys[up] === key && tie[up]! <= seq)) break
-      keys[at] = keys[up]!
-      tie[at] = tie[up]!
-      slots[at] = slots[up]!
-      lists[at] = lists[up]!
-      modes[at] = modes[up]!
+      const parent = order[up]!
+      if (keys[parent]! < key || (keys[parent] === key && tie[parent]! <= seq)) break
+      order[at] = parent
       at = up
     }
-    keys[at] = key
-    tie[at] = seq
-    slots[at] = slot
-    lists[at] = list
-    modes[at] = mode
+    order[at] = entry
   }
 
   private pop(): void {
-    const { key: keys, tie, slot: slots, list: lists, mode: modes } = this
+    const { key: keys, tie, order } = this
     const last = --this.size
+    const taken = order[0]!
+    const entry = order[last]!
+    order[last] = taken
     if (last === 0) return
-    const key = keys[last]!
-    const seq = tie[last]!
+    const key = keys[entry]!
+    const seq = tie[entry]!
     let at = 0
     for (;;) {
       let down = at * 2 + 1
       if (down >= last) break
-      const right = down + 1
-      if (
-        right < last &&
-        (keys[right]! < keys[down]! || (keys[right] === keys[down] && tie[right]! < tie[down]!))
-      ) {
-        down = right
+      let child = order[down]!
+      if (down + 1 < last) {
+        const right = order[down + 1]!
+        if (
+          keys[right]! < keys[child]! ||
+          (keys[right] === keys[child] && tie[right]! < tie[child]!)
+        ) {
+          child = right
+          down += 1
+        }
       }
-      if (key < keys[down]! || (key === keys[down] && seq <= tie[down]!)) break
-      keys[at] = keys[down]!
-      tie[at] = tie[down]!
-      slots[at] = slots[down]!
-      lists[at] = lists[down]!
-      modes[at] = modes[down]!
+      if (key < keys[child]! || (key === keys[child] && seq <= tie[child]!)) break
+      order[at] = child
       at = down
     }
-    keys[at] = key
-    tie[at] = seq
-    slots[at] = slots[last]!
-    lists[at] = lists[last]!
-    modes[at] = modes[last]!
+    order[at] = entry
   }
 
   private grow(): void {
@@ -188,5 +189,8 @@ export class Merge {
     this.slot = copyInto(new Int32Array(size), this.slot)
     this.list = copyInto(new Int32Array(size), this.list)
     this.mode = copyInto(new Uint8Array(size), this.mode)
+    const order = Int32Array.from({ length: size }, (_, entry) => entry)
+    order.set(this.order)
+    this.order = order
   }
 }
