@@ -44,7 +44,8 @@ describe('the harness', () => {
     expect(records[0]!.readyMs).toBe(40)
     // The first output came before the batch was complete; the second cannot have.
     expect(records[0]!.outputs[0]!.atMs).toBeLessThan(records[0]!.outputs[1]!.atMs)
-    expect(records[0]!.outputs[1]!.atMs).toBeGreaterThanOrEqual(40)
+    // A timer of the platform may fire up to a millisecond before the clock says so.
+    expect(records[0]!.outputs[1]!.atMs).toBeGreaterThan(38)
   })
 
   it('computes first output, gaps, rate and real-time factor from the times alone', () => {
