@@ -5,7 +5,8 @@
 # The libraries are NVIDIA's, under their own licence, and stay out of this repository. Needs apt and a Debian keyring.
 set -euo pipefail
 target=$(mkdir -p "${1:?usage: scripts/nvidia-libraries.sh FOLDER}" && cd "$1" && pwd)
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# The mirror that this machine's own apt uses, in either format of its sources.
+mirror=${DEBIAN_MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -v '^#' | grep -oE 'https?://[^ ]+/debian/?( |$)' | head -n 1 | tr -d ' ' || true)}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
