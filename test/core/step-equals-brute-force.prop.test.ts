@@ -11,64 +11,8 @@ import {
   strictPriority,
 } from '../../src/policies/index.js'
 import { BruteForce, type BruteOptions } from '../support/brute-force.js'
+import { CLASSES, PROFILE } from '../support/fixture.js'
 import { runs } from '../support/runs.js'
-
-const CLASSES = [
-  { name: 'text', path: 'short', sloMs: 400, priority: 0 },
-  { name: 'image-in', path: 'short', sloMs: 900, priority: 1 },
-  { name: 'speech', path: 'long', sloMs: 3000, priority: 2 },
-  { name: 'picture', path: 'long', sloMs: 9000, priority: 3 },
-] as const
-
-const PROFILE = [
-  {
-    name: 'text',
-    profile: {
-      shared: {
-        promptTokens: [
-          [0, 20],
-          [1000, 120],
-        ],
-      },
-    },
-  },
-  {
-    name: 'image-in',
-    profile: {
-      shared: {
-        fixedMs: 60,
-        promptTokens: [
-          [0, 20],
-          [1000, 120],
-        ],
-      },
-    },
-  },
-  {
-    name: 'speech',
-    profile: {
-      shared: {
-        promptTokens: [
-          [0, 60],
-          [1000, 200],
-        ],
-      },
-      downstream: { fixedMs: 350 },
-    },
-  },
-  {
-    name: 'picture',
-    profile: {
-      shared: {
-        promptTokens: [
-          [0, 60],
-          [1000, 200],
-        ],
-      },
-      downstream: { fixedMs: 1500 },
-    },
-  },
-] as const
 
 const operation = fc.oneof(
   {
