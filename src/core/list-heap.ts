@@ -45,8 +45,8 @@ export class ListHeap {
       this.items[at] = list
       pos[list] = at
     }
-    this.siftUp(at)
-    if (pos[list] === at) this.siftDown(at)
+    this.#siftUp(at)
+    if (pos[list] === at) this.#siftDown(at)
   }
 
   /** Takes the list out; no effect when it is not in. @hot */
@@ -59,11 +59,11 @@ export class ListHeap {
     if (at === this.size) return
     this.items[at] = last
     pos[last] = at
-    this.siftUp(at)
-    if (pos[last] === at) this.siftDown(at)
+    this.#siftUp(at)
+    if (pos[last] === at) this.#siftDown(at)
   }
 
-  private siftUp(from: number): void {
+  #siftUp(from: number): void {
     const { key, tie, pos } = this.space
     const { items } = this
     const list = items[from]!
@@ -81,7 +81,7 @@ export class ListHeap {
     pos[list] = at
   }
 
-  private siftDown(from: number): void {
+  #siftDown(from: number): void {
     const { key, tie, pos } = this.space
     const { items, size } = this
     const list = items[from]!

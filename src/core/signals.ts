@@ -35,7 +35,7 @@ export class Signals {
   /** Row of the ladder in force, read back from the actuator; -1 before the first step. */
   appliedLevel = -1
 
-  private readonly byPath = new Int32Array(6)
+  readonly #byPath = new Int32Array(6)
 
   constructor(classes: ClassTable, waiting: Int32Array) {
     this.classes = classes
@@ -49,12 +49,13 @@ export class Signals {
 
   /** Waiting requests of a path and status. @hot */
   waitingOn(path: number, status: Status): number {
-    return this.byPath[path * 3 + status]!
+    return this.#byPath[path * 3 + status]!
   }
 
   /** Sums the waiting requests by path; the scheduler calls it once per step, before the filters. @hot */
   sumByPath(): void {
-    const { byPath, waiting, classes } = this
+    const { waiting, classes } = this
+    const byPath = this.#byPath
     const { count, path } = classes
     for (let at = 0; at < 6; at++) byPath[at] = 0
     for (let c = 0; c < count; c++) {

@@ -64,7 +64,7 @@ test.each([64, 4096])(
     // Warm-up: until everything hot is optimised.
     for (let i = 0; i < 6; i++) run(5_000)
     let best = Number.POSITIVE_INFINITY
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < 4; round++) {
       gc!()
       const before = process.memoryUsage().heapUsed
       run(60_000)
