@@ -105,7 +105,7 @@ export class Estimates {
   /** The long-path request in row `i` was admitted and will occupy its downstream stage. Rows, since a double passed is boxed. @hot */
   enter(chunk: Chunk, i: number): void {
     this.#numInFlight += 1
-    this.#busyMs[0] = this.#busyMs[0]! + chunk.downstreamBusyMs[i]!
+    this.#busyMs[0]! += chunk.downstreamBusyMs[i]!
     this.#publishWait()
   }
 

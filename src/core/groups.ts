@@ -110,8 +110,7 @@ export class Groups {
     if (this.phase !== -1 && !this.#showsOrdinary(signals)) {
       this.passed = true
       for (let at = 0; at < 6; at++) {
-        if ((this.#marks[at]! & PASSABLE) !== 0)
-          this.#marks[at] = this.#marks[at]! & ~(HIDE | PASSABLE)
+        if ((this.#marks[at]! & PASSABLE) !== 0) this.#marks[at]! &= ~(HIDE | PASSABLE)
       }
       this.#settle()
     }
@@ -173,7 +172,7 @@ export class Groups {
 
   #mark(path: number, status: Status, bits: number): void {
     const at = path * 3 + status
-    this.#marks[at] = this.#marks[at]! | bits
+    this.#marks[at]! |= bits
   }
 }
 

@@ -16,8 +16,8 @@ export class LatencyHistogram {
   record(ms: number): void {
     const log = ms > 0 ? (Math.log2(ms) - MIN_EXPONENT) * PER_OCTAVE : 0
     const bin = log <= 0 ? 0 : log >= NUM_BINS - 1 ? NUM_BINS - 1 : Math.ceil(log)
-    this.#bins[bin] = this.#bins[bin]! + 1
-    this.#extremes[0] = this.#extremes[0]! + ms
+    this.#bins[bin]! += 1
+    this.#extremes[0]! += ms
     if (ms > this.#extremes[1]!) this.#extremes[1] = ms
     this.count += 1
   }

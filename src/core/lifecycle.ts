@@ -84,12 +84,12 @@ export class Lifecycle {
     chunk.arrivalMs[i] = now
     chunk.deadlineMs[i] = now + sloCell[0]!
     chunk.seq[i] = this.#nextSeq[0]!
-    this.#nextSeq[0] = this.#nextSeq[0]! + 1
+    this.#nextSeq[0]! += 1
     chunk.sharedWorkMs[i] = work[WORK.shared]!
     chunk.downstreamWorkMs[i] = work[WORK.downstream]!
     chunk.downstreamBusyMs[i] = work[WORK.downstreamBusy]!
     this.#waiting.append(slot, list)
-    this.#metrics.arrived[classIndex] = this.#metrics.arrived[classIndex]! + 1
+    this.#metrics.arrived[classIndex]! += 1
     return slot
   }
 
@@ -105,30 +105,30 @@ export class Lifecycle {
       this.#waiting.remove(slot)
       // What the view has not given may stand where it reads next.
       if (chunk.yieldedAt[i] !== view.pass) this.#waiting.disturb()
-      chunk.flags[i] = chunk.flags[i]! | ADMITTED | (ordinary ? ADMITTED_ORDINARY : 0)
+      chunk.flags[i]! |= ADMITTED | (ordinary ? ADMITTED_ORDINARY : 0)
       chunk.admittedMs[i] = this.#clock[0]!
       chunk.waitAtAdmitMs[i] = this.#estimates.waitMs[c]!
-      this.#metrics.admitted[c] = this.#metrics.admitted[c]! + 1
+      this.#metrics.admitted[c]! += 1
       if (this.#classes.path[c] === LONG) this.#estimates.enter(chunk, i)
     } else if (state === PREEMPTED) {
       this.#unlinkAlways(slot)
       if (chunk.yieldedAt[i] !== view.pass) this.#waiting.disturb()
       if ((chunk.flags[i]! & ADMITTED) === 0) {
-        chunk.flags[i] = chunk.flags[i]! | ADMITTED
+        chunk.flags[i]! |= ADMITTED
         chunk.admittedMs[i] = this.#clock[0]!
         chunk.waitAtAdmitMs[i] = this.#estimates.waitMs[c]!
-        this.#metrics.admitted[c] = this.#metrics.admitted[c]! + 1
+        this.#metrics.admitted[c]! += 1
         if (this.#classes.path[c] === LONG) this.#estimates.enter(chunk, i)
       }
     } else {
       this.#refuse('admit', slot, 'waiting or preempted')
     }
     chunk.state[i] = PREFILL
-    signals.inShared[c] = signals.inShared[c]! + 1
-    signals.inPrefill[c] = signals.inPrefill[c]! + 1
+    signals.inShared[c]! += 1
+    signals.inPrefill[c]! += 1
     if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) {
-      signals.ordinaryInShared[c] = signals.ordinaryInShared[c]! + 1
-      signals.ordinaryInPrefill[c] = signals.ordinaryInPrefill[c]! + 1
+      signals.ordinaryInShared[c]! += 1
+      signals.ordinaryInPrefill[c]! += 1
     }
   }
 
@@ -157,8 +157,7 @@ export class Lifecycle {
     if (state !== PREFILL && state !== DECODE) this.#refuse('preempt', slot, 'prefill or decode')
     this.#leaveShared(chunk, i)
     chunk.prefillDone[i] = 0
-    this.#metrics.preempted[chunk.classIndex[i]!] =
-      this.#metrics.preempted[chunk.classIndex[i]!]! + 1
+    this.#metrics.preempted[chunk.classIndex[i]!]! += 1
     this.#linkAlways(slot)
   }
 
@@ -191,7 +190,7 @@ export class Lifecycle {
     this.#leaveShared(chunk, i)
     chunk.state[i] = DOWNSTREAM
     chunk.enteredDownstreamMs[i] = this.#clock[0]!
-    this.#signals.inDownstream[c] = this.#signals.inDownstream[c]! + 1
+    this.#signals.inDownstream[c]! += 1
   }
 
   /** Records the first response; true when it met its deadline. */
@@ -214,10 +213,10 @@ export class Lifecycle {
     const c = chunk.classIndex[i]!
     const metrics = this.#metrics
     const met = nowMs <= chunk.deadlineMs[i]!
-    chunk.flags[i] = chunk.flags[i]! | RESPONDED | (met ? MET : 0)
+    chunk.flags[i]! |= RESPONDED | (met ? MET : 0)
     metrics.latency[c]!.record(nowMs - chunk.arrivalMs[i]!)
-    metrics.responded[c] = metrics.responded[c]! + 1
-    if (met) metrics.met[c] = metrics.met[c]! + 1
+    metrics.responded[c]! += 1
+    if (met) metrics.met[c]! += 1
     this.#estimates.observe(
       c,
       nowMs - chunk.admittedMs[i]! - chunk.waitAtAdmitMs[i]!,
@@ -247,16 +246,16 @@ export class Lifecycle {
     } else if (state === PREEMPTED) {
       this.#unlinkAlways(slot)
       this.#waiting.disturb()
-    } else if (state === DOWNSTREAM) signals.inDownstream[c] = signals.inDownstream[c]! - 1
+    } else if (state === DOWNSTREAM) signals.inDownstream[c]! -= 1
     else this.#leaveShared(chunk, i)
     if ((chunk.flags[i]! & ADMITTED) !== 0 && this.#classes.path[c] === LONG) {
       this.#estimates.leave(chunk, i)
     }
     if (finished) {
-      metrics.completed[c] = metrics.completed[c]! + 1
-      if ((chunk.flags[i]! & MET) !== 0) metrics.metCompleted[c] = metrics.metCompleted[c]! + 1
+      metrics.completed[c]! += 1
+      if ((chunk.flags[i]! & MET) !== 0) metrics.metCompleted[c]! += 1
     } else {
-      metrics.cancelled[c] = metrics.cancelled[c]! + 1
+      metrics.cancelled[c]! += 1
     }
     this.#table.release(slot)
   }
@@ -265,17 +264,15 @@ export class Lifecycle {
     const signals = this.#signals
     const c = chunk.classIndex[i]!
     if (chunk.state[i] === PREFILL) this.#leavePrefill(chunk, i)
-    signals.inShared[c] = signals.inShared[c]! - 1
-    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0)
-      signals.ordinaryInShared[c] = signals.ordinaryInShared[c]! - 1
+    signals.inShared[c]! -= 1
+    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) signals.ordinaryInShared[c]! -= 1
   }
 
   #leavePrefill(chunk: Chunk, i: number): void {
     const signals = this.#signals
     const c = chunk.classIndex[i]!
-    signals.inPrefill[c] = signals.inPrefill[c]! - 1
-    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0)
-      signals.ordinaryInPrefill[c] = signals.ordinaryInPrefill[c]! - 1
+    signals.inPrefill[c]! -= 1
+    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) signals.ordinaryInPrefill[c]! -= 1
   }
 
   #linkAlways(slot: number): void {

@@ -78,7 +78,7 @@ export class Merge {
     const mode = this.#mode[0]!
     this.#pop()
     const { visits } = this.#waiting
-    visits[0] = visits[0]! + 1
+    visits[0]! += 1
     if (mode === SINGLE) return slot
     if (mode < TO_END) this.#openChildren(list, mode)
     this.#follow(slot, list, mode)

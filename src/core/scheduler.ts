@@ -11,7 +11,6 @@ import { defaultEstimateOptions, Estimates } from './estimates.js'
 import { createEmitter, emitSafely, type SchedulerEmitter } from './events.js'
 import { explainRequest } from './explain.js'
 import { Groups } from './groups.js'
-import { checkIntegrity } from './integrity.js'
 import { createLadder, type Ladder, NO_LADDER } from './ladder.js'
 import { Lifecycle } from './lifecycle.js'
 import { type Metrics, MetricsRecorder } from './metrics.js'
@@ -377,11 +376,6 @@ export class Scheduler<Name extends string = string> {
   /** Smoothed pressure in [0, 1]; NaN before the first sample. */
   smoothedPressure(): number {
     return this.#capController.smoothed()
-  }
-
-  /** Recounts everything and throws `ERR_CORE_INTEGRITY` for the first difference. For tests and for hunting bugs: O(all). */
-  checkIntegrity(): void {
-    checkIntegrity(this)
   }
 
   /** Asks the profiler, and holds its answer to what the estimates can carry. */

@@ -61,9 +61,9 @@ export class Signals {
     for (let c = 0; c < count; c++) {
       const to = path[c]! * 3
       const from = c * 3
-      byPath[to] = byPath[to]! + waiting[from]!
-      byPath[to + 1] = byPath[to + 1]! + waiting[from + 1]!
-      byPath[to + 2] = byPath[to + 2]! + waiting[from + 2]!
+      byPath[to]! += waiting[from]!
+      byPath[to + 1]! += waiting[from + 1]!
+      byPath[to + 2]! += waiting[from + 2]!
     }
   }
 

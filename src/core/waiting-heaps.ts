@@ -102,7 +102,7 @@ export class WaitingHeaps {
     const head = lists.head[list]!
     const live = lists.firstLive[list]!
     const ordinary = lists.firstOrdinary[list]!
-    this.#visits[0] = this.#visits[0]! + 1
+    this.#visits[0]! += 1
     if (live === -1) this.liveHeap[c]!.remove(list)
     else this.#place(this.liveHeap[c]!, list, live, this.#kind)
     if (live === ordinary) this.protectedHeap[c]!.remove(list)

@@ -105,7 +105,7 @@ export class WaitingSet {
     if (tail === -1) lists.head[list] = slot
     else this.#table.chunks[tail >> CHUNK_BITS]!.next[tail & CHUNK_MASK] = slot
     const at = lists.classIndex[list]! * 3 + ORDINARY
-    this.counts[at] = this.counts[at]! + 1
+    this.counts[at]! += 1
     if (lists.firstOrdinary[list] !== -1) return
     lists.firstOrdinary[list] = slot
     if (lists.firstLive[list] === -1) lists.firstLive[list] = slot
@@ -126,7 +126,7 @@ export class WaitingSet {
     if (next === -1) lists.tail[list] = prev
     else chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
     const at = lists.classIndex[list]! * 3 + chunk.status[i]!
-    this.counts[at] = this.counts[at]! - 1
+    this.counts[at]! -= 1
     const moves =
       lists.firstLive[list] === slot || lists.firstOrdinary[list] === slot || prev === -1
     if (lists.firstLive[list] === slot) lists.firstLive[list] = next
@@ -197,12 +197,11 @@ export class WaitingSet {
       const i = slot & CHUNK_MASK
       if (!(chunk.deadlineMs[i]! - now < protectMs)) break
       chunk.status[i] = PROTECTED
-      counts[classAt] = counts[classAt]! - 1
-      counts[classAt + 1] = counts[classAt + 1]! + 1
+      counts[classAt]! -= 1
+      counts[classAt + 1]! += 1
       if (this.#rule.uGuard > 0 && (chunk.flags[i]! & EVER_PROTECTED) === 0) {
-        chunk.flags[i] = chunk.flags[i]! | EVER_PROTECTED
-        this.everProtected[lists.classIndex[list]!] =
-          this.everProtected[lists.classIndex[list]!]! + 1
+        chunk.flags[i]! |= EVER_PROTECTED
+        this.everProtected[lists.classIndex[list]!]! += 1
       }
       if (this.onStatus !== undefined) this.onStatus(slot, PROTECTED)
       slot = chunk.next[i]!
@@ -216,18 +215,18 @@ export class WaitingSet {
       const i = slot & CHUNK_MASK
       if (!(chunk.deadlineMs[i]! - now < loseMs)) break
       chunk.status[i] = LOST
-      counts[classAt + 1] = counts[classAt + 1]! - 1
-      counts[classAt + 2] = counts[classAt + 2]! + 1
+      counts[classAt + 1]! -= 1
+      counts[classAt + 2]! += 1
       if ((chunk.flags[i]! & EVER_LOST) === 0) {
-        chunk.flags[i] = chunk.flags[i]! | EVER_LOST
-        this.everLost[lists.classIndex[list]!] = this.everLost[lists.classIndex[list]!]! + 1
+        chunk.flags[i]! |= EVER_LOST
+        this.everLost[lists.classIndex[list]!]! += 1
       }
       if (this.onStatus !== undefined) this.onStatus(slot, LOST)
       slot = chunk.next[i]!
       visits += 1
     }
     lists.firstLive[list] = slot
-    this.visits[0] = this.visits[0]! + visits
+    this.visits[0]! += visits
   }
 
   /** Cursors back: the estimate shrank. */
@@ -245,8 +244,8 @@ export class WaitingSet {
       const i = slot & CHUNK_MASK
       if (chunk.deadlineMs[i]! - now < lists.loseMs[list]!) break
       chunk.status[i] = PROTECTED
-      counts[classAt + 2] = counts[classAt + 2]! - 1
-      counts[classAt + 1] = counts[classAt + 1]! + 1
+      counts[classAt + 2]! -= 1
+      counts[classAt + 1]! += 1
       lists.firstLive[list] = slot
       slot = chunk.prev[i]!
       visits += 1
@@ -262,13 +261,13 @@ export class WaitingSet {
       if (chunk.status[i] !== PROTECTED || chunk.deadlineMs[i]! - now < lists.protectMs[list]!)
         break
       chunk.status[i] = ORDINARY
-      counts[classAt + 1] = counts[classAt + 1]! - 1
-      counts[classAt] = counts[classAt]! + 1
+      counts[classAt + 1]! -= 1
+      counts[classAt]! += 1
       lists.firstOrdinary[list] = slot
       slot = chunk.prev[i]!
       visits += 1
     }
-    this.visits[0] = this.visits[0]! + visits
+    this.visits[0]! += visits
   }
 
   #setThresholds(list: number): void {

@@ -62,7 +62,7 @@ export function requestProfiler(
   return {
     annotate(classIndex, inputs, out) {
       evaluate(shared[classIndex]!, inputs, out, WORK.shared)
-      out[WORK.shared] = out[WORK.shared]! + decodeMs[classIndex]!
+      out[WORK.shared]! += decodeMs[classIndex]!
       evaluate(downstream[classIndex]!, inputs, out, WORK.downstream)
       evaluate(busy[classIndex]!, inputs, out, WORK.downstreamBusy)
     },

@@ -41,10 +41,10 @@ export function triage(options: TriageOptions = {}): ViewFilter {
       groups.demote(LONG, signals.longInFlight() === 0 ? 1 : 0)
       const lost = signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST)
       if (lost === 0) return
-      credit[0] = credit[0]! + shareFloor
+      credit[0]! += shareFloor
       // A hair below 1, so that twenty times 0.05 is one.
       if (credit[0]! < 1 - 1e-9) return
-      credit[0] = credit[0]! - 1
+      credit[0]! -= 1
       groups.rescue()
     },
   }
