@@ -100,28 +100,21 @@ export class Lifecycle {
     const state = chunk.state[i]!
     const c = chunk.classIndex[i]!
     const signals = this.#signals
+    let ordinary = 0
     if (state === WAITING) {
-      const ordinary = chunk.status[i] === ORDINARY
+      if (chunk.status[i] === ORDINARY) ordinary = ADMITTED_ORDINARY
       this.#waiting.remove(slot)
-      // What the view has not given may stand where it reads next.
-      if (chunk.yieldedAt[i] !== view.pass) this.#waiting.disturb()
-      chunk.flags[i]! |= ADMITTED | (ordinary ? ADMITTED_ORDINARY : 0)
+    } else if (state === PREEMPTED) this.#unlinkAlways(slot)
+    else this.#refuse('admit', slot, 'waiting or preempted')
+    // What the view has not given may stand where it reads next.
+    if (chunk.yieldedAt[i] !== view.pass) this.#waiting.disturb()
+    // Of those that are always visible, only what was pinned was never admitted.
+    if ((chunk.flags[i]! & ADMITTED) === 0) {
+      chunk.flags[i]! |= ADMITTED | ordinary
       chunk.admittedMs[i] = this.#clock[0]!
       chunk.waitAtAdmitMs[i] = this.#estimates.waitMs[c]!
       this.#metrics.admitted[c]! += 1
       if (this.#classes.path[c] === LONG) this.#estimates.enter(chunk, i)
-    } else if (state === PREEMPTED) {
-      this.#unlinkAlways(slot)
-      if (chunk.yieldedAt[i] !== view.pass) this.#waiting.disturb()
-      if ((chunk.flags[i]! & ADMITTED) === 0) {
-        chunk.flags[i]! |= ADMITTED
-        chunk.admittedMs[i] = this.#clock[0]!
-        chunk.waitAtAdmitMs[i] = this.#estimates.waitMs[c]!
-        this.#metrics.admitted[c]! += 1
-        if (this.#classes.path[c] === LONG) this.#estimates.enter(chunk, i)
-      }
-    } else {
-      this.#refuse('admit', slot, 'waiting or preempted')
     }
     chunk.state[i] = PREFILL
     signals.inShared[c]! += 1

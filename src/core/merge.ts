@@ -3,7 +3,7 @@
  * A lazy merge of waiting lists. The heaps over lists are walked, not emptied: taking `n` requests opens at most `2n` heap nodes,
  * however many lists or requests there are. Valid for one shape of the heaps (`WaitingSet.epoch`).
  */
-import { copyInto, type ListHeap } from './list-heap.js'
+import { grown, type ListHeap } from './list-heap.js'
 import type { Order } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, type RequestTable } from './request-table.js'
 import type { WaitingHeaps } from './waiting-heaps.js'
@@ -191,10 +191,10 @@ export class Merge {
 
   #grow(): void {
     const size = this.#slot.length * 2
-    this.#key = copyInto(new Float64Array(size), this.#key)
-    this.#tie = copyInto(new Float64Array(size), this.#tie)
-    this.#slot = copyInto(new Int32Array(size), this.#slot)
-    this.#list = copyInto(new Int32Array(size), this.#list)
-    this.#mode = copyInto(new Uint8Array(size), this.#mode)
+    this.#key = grown(this.#key, size)
+    this.#tie = grown(this.#tie, size)
+    this.#slot = grown(this.#slot, size)
+    this.#list = grown(this.#list, size)
+    this.#mode = grown(this.#mode, size)
   }
 }

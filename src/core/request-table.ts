@@ -3,7 +3,7 @@
  * Live requests as rows of typed arrays, in chunks: a table grows by one chunk at a time and never copies what it holds.
  * A handle is `generation << slotBits | slot`, one small integer, so that a stale one is an error and not somebody else's request.
  */
-import { HorizonError } from './errors.js'
+import { expectThat, HorizonError } from './errors.js'
 
 export const CHUNK_BITS = 14
 export const CHUNK_SLOTS = 1 << CHUNK_BITS
@@ -94,13 +94,14 @@ export class RequestTable {
 
   constructor(options: TableOptions) {
     const { maxRequests, initialRequests } = options
-    if (!(Number.isInteger(maxRequests) && maxRequests >= 1 && maxRequests <= 1 << 24)) {
-      throw new HorizonError('ERR_CORE_CAPACITY', 'impossible capacity', {
-        field: 'capacity.maxRequests',
-        expected: 'an integer from 1 to 16777216',
-        got: maxRequests,
-      })
-    }
+    expectThat(
+      Number.isInteger(maxRequests) && maxRequests >= 1 && maxRequests <= 1 << 24,
+      'ERR_CORE_CAPACITY',
+      'impossible capacity',
+      'capacity.maxRequests',
+      'an integer from 1 to 16777216',
+      maxRequests,
+    )
     if (
       !(Number.isInteger(initialRequests) && initialRequests >= 0 && initialRequests <= maxRequests)
     ) {

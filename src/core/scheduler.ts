@@ -6,7 +6,7 @@
 import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
 import { checkInput, staleHandle, wrongWork } from './call-checks.js'
 import type { Decision, MutableDecision } from './decision.js'
-import { HorizonError } from './errors.js'
+import { expectThat, HorizonError } from './errors.js'
 import { defaultEstimateOptions, Estimates } from './estimates.js'
 import { createEmitter, emitSafely, type SchedulerEmitter } from './events.js'
 import { explainRequest } from './explain.js'
@@ -254,13 +254,14 @@ export class Scheduler<Name extends string = string> {
       })
     }
     this.#checkTime(nowMs)
-    if (!Number.isFinite(stampMs)) {
-      throw new HorizonError('ERR_CORE_PRESSURE', 'impossible time of a pressure sample', {
-        field: 'pressure.timestampMs',
-        expected: 'a finite number of ms on the clock of nowMs',
-        got: stampMs,
-      })
-    }
+    expectThat(
+      Number.isFinite(stampMs),
+      'ERR_CORE_PRESSURE',
+      'impossible time of a pressure sample',
+      'pressure.timestampMs',
+      'a finite number of ms on the clock of nowMs',
+      stampMs,
+    )
     this.cells[0] = nowMs
     this.cells[1] = value ?? Number.NaN
     this.#stamp[0] = stampMs
@@ -521,13 +522,14 @@ export class Scheduler<Name extends string = string> {
   }
 
   #checkTime(nowMs: number): void {
-    if (!(nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY)) {
-      throw new HorizonError('ERR_CORE_TIME', 'impossible time', {
-        field: 'nowMs',
-        expected: 'a finite number of ms, at least 0',
-        got: nowMs,
-      })
-    }
+    expectThat(
+      nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY,
+      'ERR_CORE_TIME',
+      'impossible time',
+      'nowMs',
+      'a finite number of ms, at least 0',
+      nowMs,
+    )
     if (nowMs < this.#last[0]!) {
       throw new HorizonError('ERR_CORE_CLOCK_BACK', 'the clock went back', {
         field: 'nowMs',

@@ -38,13 +38,14 @@ export class Signals {
   readonly #byPath = new Int32Array(6)
 
   constructor(classes: ClassTable, waiting: Int32Array) {
+    const column = (): Int32Array => new Int32Array(classes.count)
     this.classes = classes
     this.waiting = waiting
-    this.inShared = new Int32Array(classes.count)
-    this.inPrefill = new Int32Array(classes.count)
-    this.ordinaryInShared = new Int32Array(classes.count)
-    this.ordinaryInPrefill = new Int32Array(classes.count)
-    this.inDownstream = new Int32Array(classes.count)
+    this.inShared = column()
+    this.inPrefill = column()
+    this.ordinaryInShared = column()
+    this.ordinaryInPrefill = column()
+    this.inDownstream = column()
   }
 
   /** Waiting requests of a path and status. @hot */

@@ -8,6 +8,7 @@
  * it has already given.
  */
 import { type Groups, HIDDEN, LIMITED, SHOWN } from './groups.js'
+import { grown } from './list-heap.js'
 import { Merge } from './merge.js'
 import type { Order } from './ports.js'
 import type { ClassTable } from './request-class.js'
@@ -248,9 +249,7 @@ export class LazyView implements View, IterableIterator<number> {
       const slot = byDeadline.take()
       if (slot === -1) return
       if (this.#numChosen === this.#chosen.length) {
-        const more = new Int32Array(this.#numChosen * 2)
-        more.set(this.#chosen)
-        this.#chosen = more
+        this.#chosen = grown(this.#chosen, this.#numChosen * 2)
       }
       this.#chosen[this.#numChosen++] = slot
       this.#stamp(slot)

@@ -3,7 +3,7 @@
  * Which list comes first: heaps over the waiting lists, per class and segment, and one over all by the instant of the next crossing.
  * They follow the cursors of the lists and are repaired list by list; nothing here looks at a request beyond the first of a segment.
  */
-import { copyInto, HeapSpace, ListHeap } from './list-heap.js'
+import { grown, HeapSpace, ListHeap } from './list-heap.js'
 import type { Order } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, type RequestTable } from './request-table.js'
 import type { WaitingLists } from './waiting-lists.js'
@@ -91,8 +91,8 @@ export class WaitingHeaps {
 
   grow(capacity: number): void {
     for (const space of this.#spaces) space.grow(capacity)
-    this.#dirty = copyInto(new Int32Array(capacity), this.#dirty)
-    this.#isDirty = copyInto(new Uint8Array(capacity), this.#isDirty)
+    this.#dirty = grown(this.#dirty, capacity)
+    this.#isDirty = grown(this.#isDirty, capacity)
   }
 
   /** Brings one list's place in every heap up to date. @hot */

@@ -4,7 +4,7 @@
  * mean is in `waiting-set.ts`. Lists of a class's own SLO live for good; lists of a per-request SLO are recycled when empty.
  */
 import { bucketMs, NUM_BUCKETS } from './bucket.js'
-import { copyInto } from './list-heap.js'
+import { grown } from './list-heap.js'
 import type { ClassTable } from './request-class.js'
 
 const FIRST_CAPACITY = 64
@@ -96,17 +96,15 @@ export class WaitingLists {
 
   #grow(): void {
     const capacity = this.capacity * 2
-    const i32 = (from: Int32Array): Int32Array => copyInto(new Int32Array(capacity), from)
-    const f64 = (from: Float64Array): Float64Array => copyInto(new Float64Array(capacity), from)
-    this.head = i32(this.head)
-    this.tail = i32(this.tail)
-    this.firstLive = i32(this.firstLive)
-    this.firstOrdinary = i32(this.firstOrdinary)
-    this.protectMs = f64(this.protectMs)
-    this.loseMs = f64(this.loseMs)
-    this.workMs = f64(this.workMs)
-    this.orderKey = f64(this.orderKey)
-    this.classIndex = copyInto(new Uint8Array(capacity), this.classIndex)
+    this.head = grown(this.head, capacity)
+    this.tail = grown(this.tail, capacity)
+    this.firstLive = grown(this.firstLive, capacity)
+    this.firstOrdinary = grown(this.firstOrdinary, capacity)
+    this.protectMs = grown(this.protectMs, capacity)
+    this.loseMs = grown(this.loseMs, capacity)
+    this.workMs = grown(this.workMs, capacity)
+    this.orderKey = grown(this.orderKey, capacity)
+    this.classIndex = grown(this.classIndex, capacity)
     this.capacity = capacity
     this.#onGrow(capacity)
   }
