@@ -6,6 +6,7 @@
  */
 
 import { Bench as TinyBench } from 'tinybench'
+import { checkIntegrity } from '../src/core/integrity.js'
 import { INPUT } from '../src/core/ports.js'
 import { CHUNK_BITS, CHUNK_MASK } from '../src/core/request-table.js'
 import { TIME } from '../src/core/signals.js'
@@ -44,7 +45,7 @@ function measure(size: number, { quick }: BenchContext): Record<string, Spread |
   const updateNs = sample(samples, () => updateTimed(state))
   const bytesPerStep = allocation(state, quick ? 20_000 : 200_000)
   const driftNs = sample(quick ? 50 : 400, () => driftTimed(state))
-  state.scheduler.checkIntegrity()
+  checkIntegrity(state.scheduler)
   return { decideNs, stepOnlyNs, updateNs, driftNs, bytesPerStep }
 }
 

@@ -10,6 +10,8 @@ import { HorizonError } from './core/errors.js'
 import { createScheduler, type Scheduler } from './core/scheduler.js'
 import type { SchedulerOptions } from './core/scheduler-options.js'
 
+export { configJsonSchema } from './config-schema.js'
+
 /**
  * Reads a configuration, applies overrides (pass `{}` for none) and checks it.
  * Throws `ERR_CONFIG_FILE` when it cannot be read or parsed, with the line, and what `parseConfig` throws.

@@ -5,8 +5,6 @@
  */
 import { z } from 'zod'
 import { HorizonError } from './core/errors.js'
-import type { EstimateOptions } from './core/estimates.js'
-import type { LadderSpec } from './core/ladder.js'
 import type { Actuator, Policy, PressureSource } from './core/ports.js'
 import { INPUT, WORK } from './core/ports.js'
 import type { ClassSpec } from './core/request-class.js'
@@ -17,151 +15,113 @@ import { type HorizonPolicyOptions, horizonPolicy, literalPolicy } from './polic
 import { requestProfiler, type StageProfile } from './policies/request-profiler.js'
 import { DEFAULT_U_GUARD } from './policies/slack-guard.js'
 
-const positive = z.number().positive().finite()
-const share = z.number().min(0).max(1)
-const count = z.int().min(1).max(1_000_000)
+const positive = z.number().positive()
+const atLeast0 = z.number().min(0)
+const integerFrom1 = z.int().min(1)
+const share = atLeast0.max(1)
+const shareAbove0 = positive.max(1)
+const count = integerFrom1.max(1_000_000)
 
-const curve = z.array(z.tuple([z.number().min(0), z.number().min(0)])).min(1)
-const stageCost = z
-  .strictObject({
-    fixedMs: z.number().min(0).optional(),
-    promptTokens: curve.optional(),
-    audioSeconds: curve.optional(),
-    images: curve.optional(),
-    videos: curve.optional(),
-  })
-  .describe(
-    'Solo time of a stage: a fixed part plus one curve of [input, ms] points per kind of input',
-  )
+/** A record of which every field may be left out. */
+function options<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape).partial()
+}
+
+/** A part of the policy that `false` leaves out. */
+function orFalse<Part extends z.ZodType>(part: Part) {
+  return z.union([z.literal(false), part])
+}
+
+const curve = z.array(z.tuple([atLeast0, atLeast0])).min(1)
+const stageCost = options({
+  fixedMs: atLeast0,
+  promptTokens: curve,
+  audioSeconds: curve,
+  images: curve,
+  videos: curve,
+})
 
 const stageProfile = z.strictObject({
   shared: stageCost,
-  downstream: stageCost.optional(),
-  downstreamBusy: stageCost.optional(),
-  decodeTokens: z.number().min(0).optional(),
-  decodeMsPerToken: z.number().min(0).optional(),
+  ...options({
+    downstream: stageCost,
+    downstreamBusy: stageCost,
+    decodeTokens: atLeast0,
+    decodeMsPerToken: atLeast0,
+  }).shape,
 })
 
-const modality = z.enum(['text', 'audio', 'image', 'video'])
 const requestClass = z
   .strictObject({
-    output: z
-      .enum(['text', 'audio', 'image'])
-      .describe('What the user gets; text leaves after the shared stage'),
-    inputs: z
-      .array(modality)
-      .min(1)
-      .optional()
-      .describe('Input modalities of the class, for classification'),
-    path: z
-      .enum(['short', 'long'])
-      .optional()
-      .describe('Default: short for text, long for audio and image'),
-    sloMs: positive.optional().describe('First-response SLO, ms after arrival'),
-    soloP95Ms: positive
-      .optional()
-      .describe('p95 of the first response alone on the GPU; times sloMultiplier it is the SLO'),
-    sloMultiplier: positive.optional().describe('Default 5, as in the paper'),
-    priority: z.number().finite().optional().describe('Default 0 text, 10 audio, 20 image'),
+    output: z.enum(['text', 'audio', 'image']),
+    ...options({
+      inputs: z.array(z.enum(['text', 'audio', 'image', 'video'])).min(1),
+      path: z.enum(['short', 'long']),
+      sloMs: positive,
+      soloP95Ms: positive,
+      sloMultiplier: positive,
+      priority: z.number(),
+    }).shape,
   })
   .refine((value) => (value.sloMs === undefined) !== (value.soloP95Ms === undefined), {
     message: 'give either sloMs or soloP95Ms',
   })
 
-const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 const className = z
   .string()
-  .regex(NAME, 'a class name starts with a letter and has letters, digits, "_", "-" or "."')
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/,
+    'a class name starts with a letter and has letters, digits, "_", "-" or "."',
+  )
 
-/** The configuration as a user writes it. Every field but `classes` and `profile` has a default. */
-export const horizonConfigSchema = z
-  .strictObject({
-    preset: z.enum(['default', 'literal']).optional().describe('literal: the paper as printed'),
-    classes: z.record(className, requestClass),
-    profile: z.record(className, stageProfile),
-    ladder: z
-      .strictObject({
-        totalSms: z.int().min(1),
-        levels: z
-          .array(z.int().min(1))
-          .min(1)
-          .max(64)
-          .describe('Co-running SM counts, Smin first, Scap last'),
-        aggressiveSms: z
-          .int()
-          .min(1)
-          .optional()
-          .describe('While no downstream stage runs. Default: totalSms'),
-      })
-      .optional(),
-    uGuard: z
-      .number()
-      .min(0)
-      .max(1000)
-      .optional()
-      .describe('A request is protected below this slack ratio. Default 2; 0: off'),
-    rotation: z
-      .union([
-        z.literal(false),
-        z.strictObject({
-          m: count.optional(),
-          nMin: z.int().min(0).max(1_000_000).optional(),
-          nMax: count.optional(),
-          update: z.enum(['cycle', 'step']).optional(),
-        }),
-      ])
-      .optional(),
-    longPathCap: z
-      .union([z.literal(false), count])
-      .optional()
-      .describe('Most ordinary long-path requests in the shared stage. Default 2'),
-    capCounts: z.enum(['prefill', 'shared-stage']).optional(),
-    triage: z
-      .union([
-        z.literal(false),
-        z.strictObject({ uLost: positive.optional(), shareFloor: share.optional() }),
-      ])
-      .optional(),
-    throttle: z
-      .union([
-        z.literal(false),
-        z.strictObject({
-          gamma: z.number().positive().max(1).optional(),
-          saturation: z.number().positive().max(1).optional(),
-          deltaStep: z.int().min(1).optional(),
-          smoothing: z.enum(['per-sample', 'per-step']).optional(),
-        }),
-      ])
-      .optional(),
-    fixedCapSms: z
-      .int()
-      .min(1)
-      .optional()
-      .describe('Hold this row while co-running instead of throttling'),
-    order: z
-      .enum(['arrival', 'deadline', 'priority'])
-      .optional()
-      .describe('Base order of the view. Default arrival'),
-    workConserving: z.boolean().optional(),
-    estimates: z
-      .strictObject({
-        slowdownGain: share.optional(),
-        maxSlowdown: z.number().min(1).optional(),
-        downstreamConcurrency: count.optional(),
-      })
-      .optional(),
-    capacity: z
-      .strictObject({
-        initialRequests: z.int().min(0).optional(),
-        maxRequests: z
-          .int()
-          .min(1)
-          .max(1 << 24)
-          .optional(),
-      })
-      .optional(),
-  })
-  .describe('horizonserve configuration')
+/**
+ * The configuration as a user writes it. Every field but `classes` and `profile` has a default. What the fields mean stands with the
+ * JSON Schema, in `config-schema.ts`.
+ */
+export const horizonConfigSchema = z.strictObject({
+  classes: z.record(className, requestClass),
+  profile: z.record(className, stageProfile),
+  ...options({
+    preset: z.enum(['default', 'literal']),
+    ladder: z.strictObject({
+      totalSms: integerFrom1,
+      levels: z.array(integerFrom1).min(1).max(64),
+      aggressiveSms: integerFrom1.optional(),
+    }),
+    uGuard: atLeast0.max(1000),
+    rotation: orFalse(
+      options({
+        m: count,
+        nMin: z.int().min(0).max(1_000_000),
+        nMax: count,
+        update: z.enum(['cycle', 'step']),
+      }),
+    ),
+    longPathCap: orFalse(count),
+    capCounts: z.enum(['prefill', 'shared-stage']),
+    triage: orFalse(options({ uLost: positive, shareFloor: share })),
+    throttle: orFalse(
+      options({
+        gamma: shareAbove0,
+        saturation: shareAbove0,
+        deltaStep: integerFrom1,
+        smoothing: z.enum(['per-sample', 'per-step']),
+      }),
+    ),
+    fixedCapSms: integerFrom1,
+    order: z.enum(['arrival', 'deadline', 'priority']),
+    workConserving: z.boolean(),
+    estimates: options({
+      slowdownGain: share,
+      maxSlowdown: z.number().min(1),
+      downstreamConcurrency: count,
+    }),
+    capacity: options({
+      initialRequests: z.int().min(0),
+      maxRequests: integerFrom1.max(1 << 24),
+    }),
+  }).shape,
+})
 
 type ConfigInput = z.input<typeof horizonConfigSchema>
 type ClassConfig = z.infer<typeof requestClass>
@@ -220,21 +180,12 @@ export function parseConfig<Name extends string>(
     classes,
     profiler,
     policy,
-    ...(checked.ladder === undefined ? {} : { ladder: checked.ladder as LadderSpec }),
-    ...(checked.estimates === undefined
-      ? {}
-      : { estimates: checked.estimates as Partial<EstimateOptions> }),
-    ...(checked.capacity === undefined
-      ? {}
-      : { capacity: checked.capacity as { initialRequests?: number } }),
-    ...(parts.actuator === undefined ? {} : { actuator: parts.actuator }),
-    ...(parts.pressureSource === undefined ? {} : { pressureSource: parts.pressureSource }),
-  }
-}
-
-/** JSON Schema of the configuration, for editors. */
-export function configJsonSchema(): Record<string, unknown> {
-  return z.toJSONSchema(horizonConfigSchema, { io: 'input' }) as Record<string, unknown>
+    ladder: checked.ladder,
+    estimates: checked.estimates,
+    capacity: checked.capacity,
+    actuator: parts.actuator,
+    pressureSource: parts.pressureSource,
+  } as SchedulerOptions<Name>
 }
 
 /**

@@ -8,7 +8,6 @@ import { createScheduler, type Scheduler } from './core/scheduler.js'
 
 export {
   applyEnvironment,
-  configJsonSchema,
   type HorizonConfig,
   type HorizonParts,
   horizonConfigSchema,

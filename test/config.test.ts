@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { configJsonSchema } from '../src/config-file.js'
 import {
   applyEnvironment,
-  configJsonSchema,
   createHorizon,
   type Horizon,
   type HorizonConfig,

@@ -2,7 +2,7 @@
  * @module
  * What the scheduler refuses in a call: the errors of its API, each naming the field, what was expected and what was got.
  */
-import { HorizonError } from './errors.js'
+import { expectThat, HorizonError } from './errors.js'
 
 export function staleHandle(handle: number): HorizonError {
   return new HorizonError('ERR_CORE_STALE_HANDLE', 'no live request has this handle', {
@@ -22,12 +22,13 @@ export function wrongWork(className: string, got: number): HorizonError {
 
 export function checkInput(field: string, value: number | undefined, max: number): number {
   if (value === undefined) return 0
-  if (!(value >= 0 && value <= max)) {
-    throw new HorizonError('ERR_CORE_INPUT', 'impossible input', {
-      field,
-      expected: 'a finite number, at least 0',
-      got: value,
-    })
-  }
+  expectThat(
+    value >= 0 && value <= max,
+    'ERR_CORE_INPUT',
+    'impossible input',
+    field,
+    'a finite number, at least 0',
+    value,
+  )
   return value
 }

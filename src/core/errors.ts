@@ -39,6 +39,21 @@ export class HorizonError extends Error {
   }
 }
 
+/**
+ * Throws unless `isRight`. For checks where nothing is spent on the texts of an error that is not thrown: outside the hot path, or with
+ * constant texts.
+ */
+export function expectThat(
+  isRight: boolean,
+  code: ErrorCode,
+  summary: string,
+  field: string,
+  expected: string,
+  got: unknown,
+): asserts isRight {
+  if (!isRight) throw new HorizonError(code, summary, { field, expected, got })
+}
+
 /** True for an error of this library, also for one thrown by another copy of it. */
 export function isHorizonError(error: unknown): error is HorizonError {
   return (

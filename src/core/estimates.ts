@@ -64,12 +64,12 @@ export class Estimates {
   readonly waitMs: Float64Array
   /** Exact moving average of the slowdown per class. */
   readonly measured: Float64Array
-  private readonly classes: ClassTable
-  private readonly options: EstimateOptions
+  readonly #classes: ClassTable
+  readonly #options: EstimateOptions
   /** Long-path requests between admission and end, and the solo ms they occupy downstream. */
-  private numInFlight = 0
-  private readonly busyMs = new Float64Array(1)
-  private readonly onChange: (classIndex: number) => void
+  #numInFlight = 0
+  readonly #busyMs = new Float64Array(1)
+  readonly #onChange: (classIndex: number) => void
 
   constructor(
     classes: ClassTable,
@@ -77,9 +77,9 @@ export class Estimates {
     onChange: (classIndex: number) => void,
   ) {
     checkOptions(options)
-    this.classes = classes
-    this.options = options
-    this.onChange = onChange
+    this.#classes = classes
+    this.#options = options
+    this.#onChange = onChange
     this.slowdown = new Float64Array(classes.count).fill(1)
     this.measured = new Float64Array(classes.count).fill(1)
     this.waitMs = new Float64Array(classes.count)
@@ -87,9 +87,9 @@ export class Estimates {
 
   /** A request of the class took `takenMs` for what takes `soloMs` alone. */
   observe(classIndex: number, takenMs: number, soloMs: number): void {
-    const gain = this.options.slowdownGain
+    const gain = this.#options.slowdownGain
     if (gain === 0 || !(soloMs > 0) || !(takenMs >= 0)) return
-    const ratio = Math.min(this.options.maxSlowdown, Math.max(1, takenMs / soloMs))
+    const ratio = Math.min(this.#options.maxSlowdown, Math.max(1, takenMs / soloMs))
     this.measured[classIndex] = gain * ratio + (1 - gain) * this.measured[classIndex]!
     this.setSlowdown(classIndex, this.measured[classIndex]!)
   }
@@ -99,35 +99,35 @@ export class Estimates {
     const published = this.slowdown[classIndex]!
     if (exact < published * HYSTERESIS && exact > published / HYSTERESIS) return
     this.slowdown[classIndex] = exact <= 1 ? 1 : bucketMs[bucketOf(exact)]!
-    if (this.slowdown[classIndex] !== published) this.onChange(classIndex)
+    if (this.slowdown[classIndex] !== published) this.#onChange(classIndex)
   }
 
   /** The long-path request in row `i` was admitted and will occupy its downstream stage. Rows, since a double passed is boxed. @hot */
   enter(chunk: Chunk, i: number): void {
-    this.numInFlight += 1
-    this.busyMs[0] = this.busyMs[0]! + chunk.downstreamBusyMs[i]!
-    this.publishWait()
+    this.#numInFlight += 1
+    this.#busyMs[0]! += chunk.downstreamBusyMs[i]!
+    this.#publishWait()
   }
 
   /** The long-path request in row `i` ended. @hot */
   leave(chunk: Chunk, i: number): void {
-    this.numInFlight -= 1
-    this.busyMs[0] =
-      this.numInFlight === 0 ? 0 : Math.max(0, this.busyMs[0]! - chunk.downstreamBusyMs[i]!)
-    this.publishWait()
+    this.#numInFlight -= 1
+    this.#busyMs[0] =
+      this.#numInFlight === 0 ? 0 : Math.max(0, this.#busyMs[0]! - chunk.downstreamBusyMs[i]!)
+    this.#publishWait()
   }
 
   /**
    * Expected wait of the next arrival at a downstream stage with c servers and n requests in flight: (n - c + 1) departures of
    * c servers away, `busy / c` each.
    */
-  private publishWait(): void {
-    const { downstreamConcurrency: servers } = this.options
-    const n = this.numInFlight
+  #publishWait(): void {
+    const { downstreamConcurrency: servers } = this.#options
+    const n = this.#numInFlight
     const ahead = n - servers + 1
-    const mean = n === 0 ? 0 : this.busyMs[0]! / n
+    const mean = n === 0 ? 0 : this.#busyMs[0]! / n
     const solo = ahead > 0 ? (ahead * mean) / servers : 0
-    const { count, path } = this.classes
+    const { count, path } = this.#classes
     for (let c = 0; c < count; c++) {
       if (path[c] !== LONG) continue
       const exact = solo * this.slowdown[c]!
@@ -135,7 +135,7 @@ export class Estimates {
       if (exact < published * WAIT_HYSTERESIS && exact > published / WAIT_HYSTERESIS) continue
       bucketCell[0] = exact
       this.waitMs[c] = exact === 0 ? 0 : bucketMs[bucketInCell()]!
-      if (this.waitMs[c] !== published) this.onChange(c)
+      if (this.waitMs[c] !== published) this.#onChange(c)
     }
   }
 }

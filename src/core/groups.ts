@@ -36,14 +36,14 @@ export class Groups {
   /** Whether the lost request with the earliest deadline is shown first in this step. */
   rescues = false
   /** What was said by `path * 3 + status`, and the same for one class. */
-  private readonly marks = new Uint8Array(6)
-  private readonly classMarks: Uint8Array
-  private hasClassMarks = false
-  private readonly classes: ClassTable
+  readonly #marks = new Uint8Array(6)
+  readonly #classMarks: Uint8Array
+  #hasClassMarks = false
+  readonly #classes: ClassTable
 
   constructor(classes: ClassTable) {
-    this.classes = classes
-    this.classMarks = new Uint8Array(classes.count * 3)
+    this.#classes = classes
+    this.#classMarks = new Uint8Array(classes.count * 3)
     this.verdict = new Uint8Array(classes.count * 3)
   }
 
@@ -54,26 +54,26 @@ export class Groups {
     this.passed = false
     this.rescues = false
     for (let at = 0; at < 6; at++) {
-      this.marks[at] = 0
+      this.#marks[at] = 0
       this.limits[at] = -1
     }
-    if (!this.hasClassMarks) return
-    this.hasClassMarks = false
-    this.classMarks.fill(0)
+    if (!this.#hasClassMarks) return
+    this.#hasClassMarks = false
+    this.#classMarks.fill(0)
   }
 
   /** Hides every waiting request of a path. A `passable` hide is lifted when the step would have nothing ordinary to run. @hot */
   hide(path: number, passable: boolean): void {
     const bits = passable ? HIDE | PASSABLE : HIDE
-    this.mark(path, ORDINARY, bits)
-    this.mark(path, PROTECTED, bits)
-    this.mark(path, LOST, bits)
+    this.#mark(path, ORDINARY, bits)
+    this.#mark(path, PROTECTED, bits)
+    this.#mark(path, LOST, bits)
   }
 
   /** Hides one status of one class. @hot */
   hideClass(classIndex: number, status: Status): void {
-    this.classMarks[classIndex * 3 + status] = HIDE
-    this.hasClassMarks = true
+    this.#classMarks[classIndex * 3 + status] = HIDE
+    this.#hasClassMarks = true
   }
 
   /** Shows at most `n` of a group, earliest deadlines first; the smallest of several limits holds. @hot */
@@ -81,17 +81,17 @@ export class Groups {
     const at = path * 3 + status
     const before = this.limits[at]!
     this.limits[at] = before === -1 || n < before ? n : before
-    this.mark(path, status, LIMIT)
+    this.#mark(path, status, LIMIT)
   }
 
   /** Shows a group whatever else is said. @hot */
   exempt(path: number, status: Status): void {
-    this.mark(path, status, EXEMPT)
+    this.#mark(path, status, EXEMPT)
   }
 
   /** Puts lost requests of a path after everything else, shown in either phase, at most `n` of them (-1: all). @hot */
   demote(path: number, n: number): void {
-    this.mark(path, LOST, DEMOTE)
+    this.#mark(path, LOST, DEMOTE)
     if (n >= 0) this.limit(path, LOST, n)
   }
 
@@ -105,41 +105,41 @@ export class Groups {
    * shows everything when nothing would be visible although nothing runs anywhere. @hot
    */
   resolve(signals: Signals, workConserving: boolean): void {
-    this.settle()
+    this.#settle()
     if (!workConserving) return
-    if (this.phase !== -1 && !this.showsOrdinary(signals)) {
+    if (this.phase !== -1 && !this.#showsOrdinary(signals)) {
       this.passed = true
       for (let at = 0; at < 6; at++) {
-        if ((this.marks[at]! & PASSABLE) !== 0)
-          this.marks[at] = this.marks[at]! & ~(HIDE | PASSABLE)
+        if ((this.#marks[at]! & PASSABLE) !== 0) this.#marks[at]! &= ~(HIDE | PASSABLE)
       }
-      this.settle()
+      this.#settle()
     }
-    if (this.isIdle(signals) && this.showsNothing(signals)) this.verdict.fill(SHOWN)
+    if (this.#isIdle(signals) && this.#showsNothing(signals)) this.verdict.fill(SHOWN)
   }
 
-  private settle(): void {
-    const { verdict, classes } = this
+  #settle(): void {
+    const { verdict } = this
+    const classes = this.#classes
     const { count, path } = classes
     for (let c = 0; c < count; c++) {
       const from = path[c]! * 3
       const at = c * 3
-      verdict[at] = verdictOf(this.marks[from]!)
-      verdict[at + 1] = verdictOf(this.marks[from + 1]!)
-      verdict[at + 2] = verdictOf(this.marks[from + 2]!)
+      verdict[at] = verdictOf(this.#marks[from]!)
+      verdict[at + 1] = verdictOf(this.#marks[from + 1]!)
+      verdict[at + 2] = verdictOf(this.#marks[from + 2]!)
     }
-    if (!this.hasClassMarks) return
+    if (!this.#hasClassMarks) return
     for (let c = 0; c < count; c++) {
       for (let status = 0; status < 3; status++) {
         const at = c * 3 + status
-        if (this.classMarks[at] !== 0)
-          verdict[at] = verdictOf(this.marks[path[c]! * 3 + status]! | this.classMarks[at]!)
+        if (this.#classMarks[at] !== 0)
+          verdict[at] = verdictOf(this.#marks[path[c]! * 3 + status]! | this.#classMarks[at]!)
       }
     }
   }
 
-  private showsOrdinary(signals: Signals): boolean {
-    const { count, path } = this.classes
+  #showsOrdinary(signals: Signals): boolean {
+    const { count, path } = this.#classes
     for (let c = 0; c < count; c++) {
       if (signals.waiting[c * 3 + ORDINARY] === 0) continue
       const verdict = this.verdict[c * 3 + ORDINARY]
@@ -149,9 +149,9 @@ export class Groups {
     return false
   }
 
-  private showsNothing(signals: Signals): boolean {
+  #showsNothing(signals: Signals): boolean {
     if (signals.alwaysVisible > 0) return false
-    const { count, path } = this.classes
+    const { count, path } = this.#classes
     let waits = false
     for (let at = 0; at < count * 3; at++) {
       if (signals.waiting[at] === 0) continue
@@ -163,16 +163,16 @@ export class Groups {
     return waits && !this.rescues
   }
 
-  private isIdle(signals: Signals): boolean {
+  #isIdle(signals: Signals): boolean {
     const { inShared, inDownstream } = signals
     for (let c = 0; c < inShared.length; c++)
       if (inShared[c] !== 0 || inDownstream[c] !== 0) return false
     return true
   }
 
-  private mark(path: number, status: Status, bits: number): void {
+  #mark(path: number, status: Status, bits: number): void {
     const at = path * 3 + status
-    this.marks[at] = this.marks[at]! | bits
+    this.#marks[at]! |= bits
   }
 }
 

@@ -4,6 +4,7 @@ export { type ErrorCode, type ErrorDetails, HorizonError, isHorizonError } from 
 export type { EstimateOptions } from './estimates.js'
 export type { SchedulerEmitter, SchedulerEvents } from './events.js'
 export type { Groups } from './groups.js'
+export { checkIntegrity } from './integrity.js'
 export { createLadder, type Ladder, type LadderSpec, snapToLevel } from './ladder.js'
 export { LatencyHistogram } from './latency-histogram.js'
 export type { ClassMetrics, Metrics } from './metrics.js'

@@ -18,6 +18,10 @@ import {
 } from './request-table.js'
 import type { Scheduler } from './scheduler.js'
 
+/**
+ * Recounts everything and throws `ERR_CORE_INTEGRITY` for the first difference. For tests and for hunting bugs: O(all). A function of
+ * `horizonserve/core` and no method, so that who never calls it does not load it.
+ */
 export function checkIntegrity(scheduler: Scheduler): void {
   const { table, classes, signals, waitingSet } = scheduler
   const counts = new Int32Array(classes.count * 3)
@@ -35,16 +39,16 @@ export function checkIntegrity(scheduler: Scheduler): void {
     live += 1
     if (state === WAITING) {
       const at = c * 3 + chunk.status[i]!
-      counts[at] = counts[at]! + 1
+      counts[at]! += 1
       waiting += 1
     } else if (state === PREEMPTED) always += 1
-    else if (state === DOWNSTREAM) inDownstream[c] = inDownstream[c]! + 1
+    else if (state === DOWNSTREAM) inDownstream[c]! += 1
     else if (state === PREFILL || state === DECODE) {
-      inShared[c] = inShared[c]! + 1
-      if (state === PREFILL) inPrefill[c] = inPrefill[c]! + 1
+      inShared[c]! += 1
+      if (state === PREFILL) inPrefill[c]! += 1
       if ((chunk.flags[i]! & ADMITTED_ORDINARY) === 0) return
-      ordinaryInShared[c] = ordinaryInShared[c]! + 1
-      if (state === PREFILL) ordinaryInPrefill[c] = ordinaryInPrefill[c]! + 1
+      ordinaryInShared[c]! += 1
+      if (state === PREFILL) ordinaryInPrefill[c]! += 1
     }
   })
   same('live requests', Int32Array.of(table.live), Int32Array.of(live))

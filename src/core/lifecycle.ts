@@ -39,14 +39,14 @@ const MAX_TOKENS = 0x7fffffff
 export class Lifecycle {
   /** Head of the list of requests that wait but stay visible; `[0]`, so that the view can share it. */
   readonly alwaysHead: Int32Array = Int32Array.of(-1)
-  private readonly table: RequestTable
-  private readonly classes: ClassTable
-  private readonly waiting: WaitingSet
-  private readonly signals: Signals
-  private readonly estimates: Estimates
-  private readonly metrics: MetricsRecorder
-  private readonly clock: Float64Array
-  private nextSeq = new Float64Array(1)
+  readonly #table: RequestTable
+  readonly #classes: ClassTable
+  readonly #waiting: WaitingSet
+  readonly #signals: Signals
+  readonly #estimates: Estimates
+  readonly #metrics: MetricsRecorder
+  readonly #clock: Float64Array
+  #nextSeq = new Float64Array(1)
 
   constructor(
     table: RequestTable,
@@ -57,13 +57,13 @@ export class Lifecycle {
     metrics: MetricsRecorder,
     clock: Float64Array,
   ) {
-    this.table = table
-    this.classes = classes
-    this.waiting = waiting
-    this.signals = signals
-    this.estimates = estimates
-    this.metrics = metrics
-    this.clock = clock
+    this.#table = table
+    this.#classes = classes
+    this.#waiting = waiting
+    this.#signals = signals
+    this.#estimates = estimates
+    this.#metrics = metrics
+    this.#clock = clock
   }
 
   /** Puts a new request into `list`. `work` is what the profiler wrote; `sloCell[0]` its SLO in ms. The table has room. @hot */
@@ -74,130 +74,123 @@ export class Lifecycle {
     work: Float64Array,
     sloCell: Float64Array,
   ): number {
-    const slot = this.table.allocate()
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const slot = this.#table.allocate()
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
-    const now = this.clock[0]!
+    const now = this.#clock[0]!
     chunk.classIndex[i] = classIndex
     chunk.state[i] = WAITING
     chunk.promptTokens[i] = promptTokens
     chunk.arrivalMs[i] = now
     chunk.deadlineMs[i] = now + sloCell[0]!
-    chunk.seq[i] = this.nextSeq[0]!
-    this.nextSeq[0] = this.nextSeq[0]! + 1
+    chunk.seq[i] = this.#nextSeq[0]!
+    this.#nextSeq[0]! += 1
     chunk.sharedWorkMs[i] = work[WORK.shared]!
     chunk.downstreamWorkMs[i] = work[WORK.downstream]!
     chunk.downstreamBusyMs[i] = work[WORK.downstreamBusy]!
-    this.waiting.append(slot, list)
-    this.metrics.arrived[classIndex] = this.metrics.arrived[classIndex]! + 1
+    this.#waiting.append(slot, list)
+    this.#metrics.arrived[classIndex]! += 1
     return slot
   }
 
   /** @hot */
   admit(slot: number, view: LazyView): void {
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const state = chunk.state[i]!
     const c = chunk.classIndex[i]!
-    const { signals } = this
+    const signals = this.#signals
+    let ordinary = 0
     if (state === WAITING) {
-      const ordinary = chunk.status[i] === ORDINARY
-      this.waiting.remove(slot)
-      // What the view has not given may stand where it reads next.
-      if (chunk.yieldedAt[i] !== view.pass) this.waiting.disturb()
-      chunk.flags[i] = chunk.flags[i]! | ADMITTED | (ordinary ? ADMITTED_ORDINARY : 0)
-      chunk.admittedMs[i] = this.clock[0]!
-      chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
-      this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
-      if (this.classes.path[c] === LONG) this.estimates.enter(chunk, i)
-    } else if (state === PREEMPTED) {
-      this.unlinkAlways(slot)
-      if (chunk.yieldedAt[i] !== view.pass) this.waiting.disturb()
-      if ((chunk.flags[i]! & ADMITTED) === 0) {
-        chunk.flags[i] = chunk.flags[i]! | ADMITTED
-        chunk.admittedMs[i] = this.clock[0]!
-        chunk.waitAtAdmitMs[i] = this.estimates.waitMs[c]!
-        this.metrics.admitted[c] = this.metrics.admitted[c]! + 1
-        if (this.classes.path[c] === LONG) this.estimates.enter(chunk, i)
-      }
-    } else {
-      this.refuse('admit', slot, 'waiting or preempted')
+      if (chunk.status[i] === ORDINARY) ordinary = ADMITTED_ORDINARY
+      this.#waiting.remove(slot)
+    } else if (state === PREEMPTED) this.#unlinkAlways(slot)
+    else this.#refuse('admit', slot, 'waiting or preempted')
+    // What the view has not given may stand where it reads next.
+    if (chunk.yieldedAt[i] !== view.pass) this.#waiting.disturb()
+    // Of those that are always visible, only what was pinned was never admitted.
+    if ((chunk.flags[i]! & ADMITTED) === 0) {
+      chunk.flags[i]! |= ADMITTED | ordinary
+      chunk.admittedMs[i] = this.#clock[0]!
+      chunk.waitAtAdmitMs[i] = this.#estimates.waitMs[c]!
+      this.#metrics.admitted[c]! += 1
+      if (this.#classes.path[c] === LONG) this.#estimates.enter(chunk, i)
     }
     chunk.state[i] = PREFILL
-    signals.inShared[c] = signals.inShared[c]! + 1
-    signals.inPrefill[c] = signals.inPrefill[c]! + 1
+    signals.inShared[c]! += 1
+    signals.inPrefill[c]! += 1
     if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) {
-      signals.ordinaryInShared[c] = signals.ordinaryInShared[c]! + 1
-      signals.ordinaryInPrefill[c] = signals.ordinaryInPrefill[c]! + 1
+      signals.ordinaryInShared[c]! += 1
+      signals.ordinaryInPrefill[c]! += 1
     }
   }
 
   /** A report about a preempted request came late: its slot is gone, and with it what was done. @hot */
   progress(slot: number, prefillTokensDone: number, decodeTokensDone: number): void {
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     if (!(prefillTokensDone >= 0 && prefillTokensDone <= MAX_TOKENS))
       throw wrongTokens('prefillTokensDone', prefillTokensDone)
     if (!(decodeTokensDone >= 0 && decodeTokensDone <= MAX_TOKENS))
       throw wrongTokens('decodeTokensDone', decodeTokensDone)
-    if (chunk.state[i] === WAITING) this.refuse('progress', slot, 'admitted')
+    if (chunk.state[i] === WAITING) this.#refuse('progress', slot, 'admitted')
     if (chunk.state[i] === PREEMPTED) return
     if (prefillTokensDone > chunk.prefillDone[i]!) chunk.prefillDone[i] = prefillTokensDone
     if (decodeTokensDone > chunk.decodeDone[i]!) chunk.decodeDone[i] = decodeTokensDone
     if (chunk.state[i] !== PREFILL || chunk.prefillDone[i]! < chunk.promptTokens[i]!) return
-    this.leavePrefill(chunk, i)
+    this.#leavePrefill(chunk, i)
     chunk.state[i] = DECODE
   }
 
   /** Back to waiting with its progress lost (recompute), visible in every step until admitted again. */
   preempt(slot: number): void {
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const state = chunk.state[i]
-    if (state !== PREFILL && state !== DECODE) this.refuse('preempt', slot, 'prefill or decode')
-    this.leaveShared(chunk, i)
+    if (state !== PREFILL && state !== DECODE) this.#refuse('preempt', slot, 'prefill or decode')
+    this.#leaveShared(chunk, i)
     chunk.prefillDone[i] = 0
-    this.metrics.preempted[chunk.classIndex[i]!] = this.metrics.preempted[chunk.classIndex[i]!]! + 1
-    this.linkAlways(slot)
+    this.#metrics.preempted[chunk.classIndex[i]!]! += 1
+    this.#linkAlways(slot)
   }
 
   /** A waiting request must not be hidden from now on: it holds KV, waits for remote input, or the engine says so. */
   pin(slot: number): void {
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
-    if (chunk.state[slot & CHUNK_MASK] !== WAITING) this.refuse('pin', slot, 'waiting')
-    this.waiting.remove(slot)
-    this.waiting.disturb()
-    this.linkAlways(slot)
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
+    if (chunk.state[slot & CHUNK_MASK] !== WAITING) this.#refuse('pin', slot, 'waiting')
+    this.#waiting.remove(slot)
+    this.#waiting.disturb()
+    this.#linkAlways(slot)
   }
 
   enterDownstream(slot: number): void {
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const state = chunk.state[i]
     if (state !== PREFILL && state !== DECODE)
-      this.refuse('enterDownstream', slot, 'prefill or decode')
+      this.#refuse('enterDownstream', slot, 'prefill or decode')
     const c = chunk.classIndex[i]!
-    if (this.classes.path[c] !== LONG) {
+    if (this.#classes.path[c] !== LONG) {
       throw new HorizonError(
         'ERR_CORE_TRANSITION',
         'a short-path request has no downstream stage',
         {
           expected: 'a request of a long-path class',
-          got: this.classes.names[c],
+          got: this.#classes.names[c],
         },
       )
     }
-    this.leaveShared(chunk, i)
+    this.#leaveShared(chunk, i)
     chunk.state[i] = DOWNSTREAM
-    chunk.enteredDownstreamMs[i] = this.clock[0]!
-    this.signals.inDownstream[c] = this.signals.inDownstream[c]! + 1
+    chunk.enteredDownstreamMs[i] = this.#clock[0]!
+    this.#signals.inDownstream[c]! += 1
   }
 
   /** Records the first response; true when it met its deadline. */
   firstResponse(slot: number, nowMs: number): boolean {
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
-    if ((chunk.flags[i]! & ADMITTED) === 0) this.refuse('firstResponse', slot, 'admitted')
+    if ((chunk.flags[i]! & ADMITTED) === 0) this.#refuse('firstResponse', slot, 'admitted')
     if ((chunk.flags[i]! & RESPONDED) !== 0) {
       throw new HorizonError('ERR_CORE_TRANSITION', 'the request has had its first response', {
         hint: 'Report it once per request',
@@ -211,13 +204,13 @@ export class Lifecycle {
       })
     }
     const c = chunk.classIndex[i]!
-    const { metrics } = this
+    const metrics = this.#metrics
     const met = nowMs <= chunk.deadlineMs[i]!
-    chunk.flags[i] = chunk.flags[i]! | RESPONDED | (met ? MET : 0)
+    chunk.flags[i]! |= RESPONDED | (met ? MET : 0)
     metrics.latency[c]!.record(nowMs - chunk.arrivalMs[i]!)
-    metrics.responded[c] = metrics.responded[c]! + 1
-    if (met) metrics.met[c] = metrics.met[c]! + 1
-    this.estimates.observe(
+    metrics.responded[c]! += 1
+    if (met) metrics.met[c]! += 1
+    this.#estimates.observe(
       c,
       nowMs - chunk.admittedMs[i]! - chunk.waitAtAdmitMs[i]!,
       chunk.sharedWorkMs[i]! + chunk.downstreamWorkMs[i]!,
@@ -227,57 +220,56 @@ export class Lifecycle {
 
   /** Ends a request: `finished` normally, or cancelled. */
   end(slot: number, finished: boolean): void {
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const state = chunk.state[i]!
     const c = chunk.classIndex[i]!
-    const { metrics, signals } = this
+    const metrics = this.#metrics
+    const signals = this.#signals
     if (finished && (chunk.flags[i]! & RESPONDED) === 0) {
-      this.refuse(
+      this.#refuse(
         'finish',
         slot,
         'past its first response; use cancel for a request that ends without one',
       )
     }
     if (state === WAITING) {
-      this.waiting.remove(slot)
-      this.waiting.disturb()
+      this.#waiting.remove(slot)
+      this.#waiting.disturb()
     } else if (state === PREEMPTED) {
-      this.unlinkAlways(slot)
-      this.waiting.disturb()
-    } else if (state === DOWNSTREAM) signals.inDownstream[c] = signals.inDownstream[c]! - 1
-    else this.leaveShared(chunk, i)
-    if ((chunk.flags[i]! & ADMITTED) !== 0 && this.classes.path[c] === LONG) {
-      this.estimates.leave(chunk, i)
+      this.#unlinkAlways(slot)
+      this.#waiting.disturb()
+    } else if (state === DOWNSTREAM) signals.inDownstream[c]! -= 1
+    else this.#leaveShared(chunk, i)
+    if ((chunk.flags[i]! & ADMITTED) !== 0 && this.#classes.path[c] === LONG) {
+      this.#estimates.leave(chunk, i)
     }
     if (finished) {
-      metrics.completed[c] = metrics.completed[c]! + 1
-      if ((chunk.flags[i]! & MET) !== 0) metrics.metCompleted[c] = metrics.metCompleted[c]! + 1
+      metrics.completed[c]! += 1
+      if ((chunk.flags[i]! & MET) !== 0) metrics.metCompleted[c]! += 1
     } else {
-      metrics.cancelled[c] = metrics.cancelled[c]! + 1
+      metrics.cancelled[c]! += 1
     }
-    this.table.release(slot)
+    this.#table.release(slot)
   }
 
-  private leaveShared(chunk: Chunk, i: number): void {
-    const { signals } = this
+  #leaveShared(chunk: Chunk, i: number): void {
+    const signals = this.#signals
     const c = chunk.classIndex[i]!
-    if (chunk.state[i] === PREFILL) this.leavePrefill(chunk, i)
-    signals.inShared[c] = signals.inShared[c]! - 1
-    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0)
-      signals.ordinaryInShared[c] = signals.ordinaryInShared[c]! - 1
+    if (chunk.state[i] === PREFILL) this.#leavePrefill(chunk, i)
+    signals.inShared[c]! -= 1
+    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) signals.ordinaryInShared[c]! -= 1
   }
 
-  private leavePrefill(chunk: Chunk, i: number): void {
-    const { signals } = this
+  #leavePrefill(chunk: Chunk, i: number): void {
+    const signals = this.#signals
     const c = chunk.classIndex[i]!
-    signals.inPrefill[c] = signals.inPrefill[c]! - 1
-    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0)
-      signals.ordinaryInPrefill[c] = signals.ordinaryInPrefill[c]! - 1
+    signals.inPrefill[c]! -= 1
+    if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) signals.ordinaryInPrefill[c]! -= 1
   }
 
-  private linkAlways(slot: number): void {
-    const { chunks } = this.table
+  #linkAlways(slot: number): void {
+    const { chunks } = this.#table
     const head = this.alwaysHead[0]!
     const chunk = chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
@@ -286,12 +278,12 @@ export class Lifecycle {
     chunk.next[i] = head
     if (head !== -1) chunks[head >> CHUNK_BITS]!.prev[head & CHUNK_MASK] = slot
     this.alwaysHead[0] = slot
-    this.signals.alwaysVisible += 1
+    this.#signals.alwaysVisible += 1
   }
 
   /** The caller flushes or restarts a view that may stand on the request, unless the view has just given it. */
-  private unlinkAlways(slot: number): void {
-    const { chunks } = this.table
+  #unlinkAlways(slot: number): void {
+    const { chunks } = this.#table
     const chunk = chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const next = chunk.next[i]!
@@ -299,11 +291,11 @@ export class Lifecycle {
     if (prev === -1) this.alwaysHead[0] = next
     else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
     if (next !== -1) chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
-    this.signals.alwaysVisible -= 1
+    this.#signals.alwaysVisible -= 1
   }
 
-  private refuse(verb: string, slot: number, expected: string): never {
-    const state = this.table.chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
+  #refuse(verb: string, slot: number, expected: string): never {
+    const state = this.#table.chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
     throw new HorizonError('ERR_CORE_TRANSITION', `cannot ${verb} this request`, {
       expected,
       got: STATE_NAMES[state],

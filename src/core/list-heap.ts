@@ -17,9 +17,9 @@ export class HeapSpace {
   }
 
   grow(capacity: number): void {
-    this.key = copyInto(new Float64Array(capacity), this.key)
-    this.tie = copyInto(new Float64Array(capacity), this.tie)
-    this.pos = copyInto(new Int32Array(capacity).fill(-1), this.pos)
+    this.key = grown(this.key, capacity)
+    this.tie = grown(this.tie, capacity)
+    this.pos = grown(this.pos, capacity, -1)
   }
 }
 
@@ -39,14 +39,14 @@ export class ListHeap {
     let at = pos[list]!
     if (at === -1) {
       if (this.size === this.items.length) {
-        this.items = copyInto(new Int32Array(this.size * 2), this.items)
+        this.items = grown(this.items, this.size * 2)
       }
       at = this.size++
       this.items[at] = list
       pos[list] = at
     }
-    this.siftUp(at)
-    if (pos[list] === at) this.siftDown(at)
+    this.#siftUp(at)
+    if (pos[list] === at) this.#siftDown(at)
   }
 
   /** Takes the list out; no effect when it is not in. @hot */
@@ -59,11 +59,11 @@ export class ListHeap {
     if (at === this.size) return
     this.items[at] = last
     pos[last] = at
-    this.siftUp(at)
-    if (pos[last] === at) this.siftDown(at)
+    this.#siftUp(at)
+    if (pos[last] === at) this.#siftDown(at)
   }
 
-  private siftUp(from: number): void {
+  #siftUp(from: number): void {
     const { key, tie, pos } = this.space
     const { items } = this
     const list = items[from]!
@@ -81,7 +81,7 @@ export class ListHeap {
     pos[list] = at
   }
 
-  private siftDown(from: number): void {
+  #siftDown(from: number): void {
     const { key, tie, pos } = this.space
     const { items, size } = this
     const list = items[from]!
@@ -107,10 +107,14 @@ export class ListHeap {
   }
 }
 
-export function copyInto<T extends Float64Array | Int32Array | Uint8Array | Uint16Array>(
-  target: T,
-  source: T,
-): T {
-  target.set(source)
+/** A copy of a column with room for `capacity`, what is new filled with `filler`. */
+export function grown<Column extends Float64Array | Int32Array | Uint8Array>(
+  column: Column,
+  capacity: number,
+  filler = 0,
+): Column {
+  const target = new (column.constructor as new (length: number) => Column)(capacity)
+  target.fill(filler, column.length)
+  target.set(column)
   return target
 }

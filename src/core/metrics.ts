@@ -64,11 +64,11 @@ export class MetricsRecorder {
   steps = 0
   capChanges = 0
   corunningSteps = 0
-  private readonly classes: ClassTable
+  readonly #classes: ClassTable
 
   constructor(classes: ClassTable) {
     const column = (): Float64Array => new Float64Array(classes.count)
-    this.classes = classes
+    this.#classes = classes
     this.arrived = column()
     this.admitted = column()
     this.responded = column()
@@ -84,7 +84,7 @@ export class MetricsRecorder {
 
   snapshot(everProtected: Float64Array, everLost: Float64Array): Metrics {
     const classes: Record<string, ClassMetrics> = {}
-    for (const [c, name] of this.classes.names.entries()) {
+    for (const [c, name] of this.#classes.names.entries()) {
       const latency = this.latency[c]!
       classes[name] = {
         arrived: this.arrived[c]!,

@@ -2,7 +2,7 @@
  * @module
  * Classes of requests: modalities, SLO and path (paper, section 4.2). A class is an index inside the core; its name lives here.
  */
-import { HorizonError } from './errors.js'
+import { expectThat, HorizonError } from './errors.js'
 
 /** `short`: the first response leaves after the shared stage. `long`: it needs a downstream stage. */
 export type Path = 'short' | 'long'
@@ -39,13 +39,14 @@ export const MAX_CLASSES = 64
 export function createClassTable<Name extends string>(
   specs: readonly ClassSpec<Name>[],
 ): ClassTable<Name> {
-  if (specs.length === 0 || specs.length > MAX_CLASSES) {
-    throw new HorizonError('ERR_CORE_CLASSES', 'wrong number of classes', {
-      field: 'classes',
-      expected: `1 to ${MAX_CLASSES}`,
-      got: specs.length,
-    })
-  }
+  expectThat(
+    specs.length > 0 && specs.length <= MAX_CLASSES,
+    'ERR_CORE_CLASSES',
+    'wrong number of classes',
+    'classes',
+    `1 to ${MAX_CLASSES}`,
+    specs.length,
+  )
   const index = new Map<string, number>()
   const path = new Uint8Array(specs.length)
   const sloMs = new Float64Array(specs.length)
@@ -55,20 +56,22 @@ export function createClassTable<Name extends string>(
     if (index.has(spec.name)) {
       throw new HorizonError('ERR_CORE_CLASSES', 'the name is taken', { field })
     }
-    if (!(spec.sloMs > 0 && Number.isFinite(spec.sloMs))) {
-      throw new HorizonError('ERR_CORE_CLASSES', 'impossible SLO', {
-        field: `${field}.sloMs`,
-        expected: 'a finite number of ms above 0',
-        got: spec.sloMs,
-      })
-    }
-    if (!Number.isFinite(spec.priority)) {
-      throw new HorizonError('ERR_CORE_CLASSES', 'impossible priority', {
-        field: `${field}.priority`,
-        expected: 'a finite number',
-        got: spec.priority,
-      })
-    }
+    expectThat(
+      spec.sloMs > 0 && Number.isFinite(spec.sloMs),
+      'ERR_CORE_CLASSES',
+      'impossible SLO',
+      `${field}.sloMs`,
+      'a finite number of ms above 0',
+      spec.sloMs,
+    )
+    expectThat(
+      Number.isFinite(spec.priority),
+      'ERR_CORE_CLASSES',
+      'impossible priority',
+      `${field}.priority`,
+      'a finite number',
+      spec.priority,
+    )
     index.set(spec.name, i)
     path[i] = spec.path === 'long' ? LONG : SHORT
     sloMs[i] = spec.sloMs

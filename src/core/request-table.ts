@@ -3,7 +3,7 @@
  * Live requests as rows of typed arrays, in chunks: a table grows by one chunk at a time and never copies what it holds.
  * A handle is `generation << slotBits | slot`, one small integer, so that a stale one is an error and not somebody else's request.
  */
-import { HorizonError } from './errors.js'
+import { expectThat, HorizonError } from './errors.js'
 
 export const CHUNK_BITS = 14
 export const CHUNK_SLOTS = 1 << CHUNK_BITS
@@ -86,21 +86,22 @@ export class RequestTable {
   readonly slotMask: number
   readonly maxRequests: number
   live = 0
-  private readonly maxGeneration: number
-  private freeHead = -1
-  private freeTail = -1
-  private numFree = 0
-  private numUsed = 0
+  readonly #maxGeneration: number
+  #freeHead = -1
+  #freeTail = -1
+  #numFree = 0
+  #numUsed = 0
 
   constructor(options: TableOptions) {
     const { maxRequests, initialRequests } = options
-    if (!(Number.isInteger(maxRequests) && maxRequests >= 1 && maxRequests <= 1 << 24)) {
-      throw new HorizonError('ERR_CORE_CAPACITY', 'impossible capacity', {
-        field: 'capacity.maxRequests',
-        expected: 'an integer from 1 to 16777216',
-        got: maxRequests,
-      })
-    }
+    expectThat(
+      Number.isInteger(maxRequests) && maxRequests >= 1 && maxRequests <= 1 << 24,
+      'ERR_CORE_CAPACITY',
+      'impossible capacity',
+      'capacity.maxRequests',
+      'an integer from 1 to 16777216',
+      maxRequests,
+    )
     if (
       !(Number.isInteger(initialRequests) && initialRequests >= 0 && initialRequests <= maxRequests)
     ) {
@@ -113,7 +114,7 @@ export class RequestTable {
     this.maxRequests = maxRequests
     this.slotBits = Math.max(1, Math.ceil(Math.log2(maxRequests)))
     this.slotMask = (1 << this.slotBits) - 1
-    this.maxGeneration = Math.min(0xffff, (1 << (31 - this.slotBits)) - 1)
+    this.#maxGeneration = Math.min(0xffff, (1 << (31 - this.slotBits)) - 1)
     while (this.chunks.length * CHUNK_SLOTS < Math.max(1, initialRequests))
       this.chunks.push(createChunk())
   }
@@ -121,22 +122,22 @@ export class RequestTable {
   /** A fresh slot with its generation stepped, or -1 when the table is full. @hot */
   allocate(): number {
     let slot: number
-    if (this.numUsed < this.maxRequests && this.numFree < MIN_FREE) {
-      slot = this.numUsed++
+    if (this.#numUsed < this.maxRequests && this.#numFree < MIN_FREE) {
+      slot = this.#numUsed++
       if (slot >> CHUNK_BITS === this.chunks.length) this.chunks.push(createChunk())
-    } else if (this.freeHead !== -1) {
-      slot = this.freeHead
+    } else if (this.#freeHead !== -1) {
+      slot = this.#freeHead
       const chunk = this.chunks[slot >> CHUNK_BITS]!
-      this.freeHead = chunk.next[slot & CHUNK_MASK]!
-      if (this.freeHead === -1) this.freeTail = -1
-      this.numFree -= 1
+      this.#freeHead = chunk.next[slot & CHUNK_MASK]!
+      if (this.#freeHead === -1) this.#freeTail = -1
+      this.#numFree -= 1
     } else {
       return -1
     }
     const chunk = this.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const generation = chunk.generation[i]!
-    chunk.generation[i] = generation === this.maxGeneration ? 1 : generation + 1
+    chunk.generation[i] = generation === this.#maxGeneration ? 1 : generation + 1
     chunk.flags[i] = 0
     chunk.status[i] = ORDINARY
     chunk.prefillDone[i] = 0
@@ -153,10 +154,10 @@ export class RequestTable {
     const i = slot & CHUNK_MASK
     chunk.state[i] = FREE
     chunk.next[i] = -1
-    if (this.freeTail === -1) this.freeHead = slot
-    else this.chunks[this.freeTail >> CHUNK_BITS]!.next[this.freeTail & CHUNK_MASK] = slot
-    this.freeTail = slot
-    this.numFree += 1
+    if (this.#freeTail === -1) this.#freeHead = slot
+    else this.chunks[this.#freeTail >> CHUNK_BITS]!.next[this.#freeTail & CHUNK_MASK] = slot
+    this.#freeTail = slot
+    this.#numFree += 1
     this.live -= 1
   }
 
@@ -169,7 +170,7 @@ export class RequestTable {
   /** The slot of a handle, or -1 when it is none of ours or its request has ended. @hot */
   slotOf(handle: number): number {
     const slot = handle & this.slotMask
-    if (slot >= this.numUsed || handle <= 0) return -1
+    if (slot >= this.#numUsed || handle <= 0) return -1
     const chunk = this.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     if (chunk.state[i] === FREE || chunk.generation[i] !== handle >>> this.slotBits) return -1
@@ -178,7 +179,7 @@ export class RequestTable {
 
   /** Calls back for every live slot, in slot order. Not for the hot path. */
   forEachLive(visit: (slot: number, chunk: Chunk, i: number) => void): void {
-    for (let slot = 0; slot < this.numUsed; slot++) {
+    for (let slot = 0; slot < this.#numUsed; slot++) {
       const chunk = this.chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       if (chunk.state[i] !== FREE) visit(slot, chunk, i)

@@ -6,12 +6,11 @@
 import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
 import { checkInput, staleHandle, wrongWork } from './call-checks.js'
 import type { Decision, MutableDecision } from './decision.js'
-import { HorizonError } from './errors.js'
+import { expectThat, HorizonError } from './errors.js'
 import { defaultEstimateOptions, Estimates } from './estimates.js'
 import { createEmitter, emitSafely, type SchedulerEmitter } from './events.js'
 import { explainRequest } from './explain.js'
 import { Groups } from './groups.js'
-import { checkIntegrity } from './integrity.js'
 import { createLadder, type Ladder, NO_LADDER } from './ladder.js'
 import { Lifecycle } from './lifecycle.js'
 import { type Metrics, MetricsRecorder } from './metrics.js'
@@ -73,29 +72,29 @@ export class Scheduler<Name extends string = string> {
   /** @internal */ readonly view: LazyView
   /** @internal */ readonly lifecycle: Lifecycle
   /** @internal */ readonly ids: Map<number, string> = new Map()
-  private readonly handles = new Map<string, number>()
-  private readonly recorder: MetricsRecorder
-  private readonly filters: readonly ViewFilter[]
-  private readonly capController: CapController
-  private readonly actuator: Actuator | undefined
-  private readonly source: PressureSource | undefined
-  private readonly sample: PressureSample = {
+  readonly #handles = new Map<string, number>()
+  readonly #recorder: MetricsRecorder
+  readonly #filters: readonly ViewFilter[]
+  readonly #capController: CapController
+  readonly #actuator: Actuator | undefined
+  readonly #source: PressureSource | undefined
+  readonly #sample: PressureSample = {
     value: Number.NaN,
     kind: 'none',
     timestampMs: Number.NEGATIVE_INFINITY,
     source: 'none',
   }
-  private readonly work = new Float64Array(3)
-  private readonly sloCell = new Float64Array(1)
+  readonly #work = new Float64Array(3)
+  readonly #sloCell = new Float64Array(1)
   /** `[0]`: latest time seen; `[1]`: timestamp of the latest pressure sample. */
-  private readonly last = Float64Array.of(Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY)
+  readonly #last = Float64Array.of(Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY)
   /** `[0]`: timestamp of the pressure in `cells[1]`. A cell, for a double that crosses a call would be boxed. */
-  private readonly stamp = new Float64Array(1)
-  private readonly stale: Uint8Array
-  private numStale = 0
-  private numSteps = 0
-  private readonly result: MutableDecision
-  private readonly changedSlots: number[] = []
+  readonly #stamp = new Float64Array(1)
+  readonly #stale: Uint8Array
+  #numStale = 0
+  #numSteps = 0
+  readonly #result: MutableDecision
+  readonly #changedSlots: number[] = []
 
   constructor(options: SchedulerOptions<Name>) {
     const classes = createClassTable(options.classes)
@@ -107,13 +106,13 @@ export class Scheduler<Name extends string = string> {
       initialRequests: options.capacity?.initialRequests ?? 0,
       maxRequests: options.capacity?.maxRequests ?? 1 << 20,
     })
-    this.stale = new Uint8Array(classes.count)
+    this.#stale = new Uint8Array(classes.count)
     this.estimates = new Estimates(
       classes,
       { ...defaultEstimateOptions, ...options.estimates },
       (c) => {
-        this.stale[c] = 1
-        this.numStale += 1
+        this.#stale[c] = 1
+        this.#numStale += 1
       },
     )
     const { slowdown, waitMs } = this.estimates
@@ -129,14 +128,14 @@ export class Scheduler<Name extends string = string> {
     )
     this.signals = new Signals(classes, this.waitingSet.counts)
     this.groups = new Groups(classes)
-    this.recorder = new MetricsRecorder(classes)
+    this.#recorder = new MetricsRecorder(classes)
     this.lifecycle = new Lifecycle(
       this.table,
       classes,
       this.waitingSet,
       this.signals,
       this.estimates,
-      this.recorder,
+      this.#recorder,
       this.cells,
     )
     this.view = new LazyView(
@@ -147,11 +146,11 @@ export class Scheduler<Name extends string = string> {
       order,
       this.lifecycle.alwaysHead,
     )
-    this.filters = this.policy.filters()
-    this.capController = this.policy.cap()
-    this.actuator = options.actuator
-    this.source = options.pressureSource
-    this.result = {
+    this.#filters = this.policy.filters()
+    this.#capController = this.policy.cap()
+    this.#actuator = options.actuator
+    this.#source = options.pressureSource
+    this.#result = {
       step: -1,
       phase: 'none',
       passed: false,
@@ -175,7 +174,7 @@ export class Scheduler<Name extends string = string> {
 
   /** The decision of the last step; `step` is -1 before the first. */
   get decision(): Decision {
-    return this.result
+    return this.#result
   }
 
   /**
@@ -204,13 +203,13 @@ export class Scheduler<Name extends string = string> {
         got: sloMs,
       })
     }
-    if (id !== undefined && this.handles.has(id)) {
+    if (id !== undefined && this.#handles.has(id)) {
       throw new HorizonError('ERR_CORE_DUPLICATE_ID', 'the id belongs to a live request', {
         field: 'id',
         got: id,
       })
     }
-    this.checkTime(nowMs)
+    this.#checkTime(nowMs)
     if (this.table.live >= this.table.maxRequests) {
       throw new HorizonError('ERR_CORE_FULL', 'no room for another request', {
         field: 'capacity.maxRequests',
@@ -222,11 +221,11 @@ export class Scheduler<Name extends string = string> {
     this.inputs[INPUT.audioSeconds] = audioSeconds
     this.inputs[INPUT.images] = images
     this.inputs[INPUT.videos] = videos
-    this.annotate(c)
+    this.#annotate(c)
     this.cells[0] = nowMs
-    const handle = this.enqueue(c, sloMs)
+    const handle = this.#enqueue(c, sloMs)
     if (id !== undefined) {
-      this.handles.set(id, handle)
+      this.#handles.set(id, handle)
       this.ids.set(handle, id)
     }
     return handle
@@ -235,8 +234,8 @@ export class Scheduler<Name extends string = string> {
   /** `arrive` without checks or allocation: class index given, `cells[0]` and `inputs` filled in. 0 when the table is full. @hot */
   arriveNow(classIndex: number): number {
     if (this.table.live >= this.table.maxRequests) return 0
-    this.annotate(classIndex)
-    return this.enqueue(classIndex, undefined)
+    this.#annotate(classIndex)
+    return this.#enqueue(classIndex, undefined)
   }
 
   /**
@@ -254,54 +253,55 @@ export class Scheduler<Name extends string = string> {
         got: value,
       })
     }
-    this.checkTime(nowMs)
-    if (!Number.isFinite(stampMs)) {
-      throw new HorizonError('ERR_CORE_PRESSURE', 'impossible time of a pressure sample', {
-        field: 'pressure.timestampMs',
-        expected: 'a finite number of ms on the clock of nowMs',
-        got: stampMs,
-      })
-    }
+    this.#checkTime(nowMs)
+    expectThat(
+      Number.isFinite(stampMs),
+      'ERR_CORE_PRESSURE',
+      'impossible time of a pressure sample',
+      'pressure.timestampMs',
+      'a finite number of ms on the clock of nowMs',
+      stampMs,
+    )
     this.cells[0] = nowMs
     this.cells[1] = value ?? Number.NaN
-    this.stamp[0] = stampMs
-    return this.decide(downstreamActive)
+    this.#stamp[0] = stampMs
+    return this.#decide(downstreamActive)
   }
 
   /** `step` without checks or allocation: `cells[0]` is now, `cells[1]` a new pressure sample or NaN. @hot */
   stepNow(downstreamActive: boolean): Decision {
-    this.stamp[0] = this.cells[0]!
-    return this.decide(downstreamActive)
+    this.#stamp[0] = this.cells[0]!
+    return this.#decide(downstreamActive)
   }
 
   /** The engine gave the request a shared-stage slot. @hot */
   admit(handle: number): void {
-    this.lifecycle.admit(this.slotOf(handle), this.view)
+    this.lifecycle.admit(this.#slotOf(handle), this.view)
   }
 
   /** Tokens done so far: cumulative, so that a report may come twice or a step late. @hot */
   progress(handle: number, prefillTokensDone: number, decodeTokensDone: number): void {
-    this.lifecycle.progress(this.slotOf(handle), prefillTokensDone, decodeTokensDone)
+    this.lifecycle.progress(this.#slotOf(handle), prefillTokensDone, decodeTokensDone)
   }
 
   /** The engine took the slot back and will recompute: the request waits again, visible in every step. */
   preempt(handle: number): void {
-    this.lifecycle.preempt(this.slotOf(handle))
+    this.lifecycle.preempt(this.#slotOf(handle))
   }
 
   /** A waiting request must not be hidden from now on. */
   pin(handle: number): void {
-    this.lifecycle.pin(this.slotOf(handle))
+    this.lifecycle.pin(this.#slotOf(handle))
   }
 
   /** The request left the shared stage for its downstream stage. */
   enterDownstream(handle: number): void {
-    this.lifecycle.enterDownstream(this.slotOf(handle))
+    this.lifecycle.enterDownstream(this.#slotOf(handle))
   }
 
   /** The user got the first response at `nowMs` (TTFT, TTFO or end to end, by class). Returns whether the deadline was met. */
   firstResponse(handle: number, nowMs: number): boolean {
-    const slot = this.slotOf(handle)
+    const slot = this.#slotOf(handle)
     const met = this.lifecycle.firstResponse(slot, nowMs)
     if (this.events.listenerCount('firstResponse') > 0) {
       const arrivalMs = this.table.chunks[slot >> CHUNK_BITS]!.arrivalMs[slot & CHUNK_MASK]!
@@ -312,27 +312,27 @@ export class Scheduler<Name extends string = string> {
 
   /** The request is done. */
   finish(handle: number): void {
-    this.end(handle, true)
+    this.#end(handle, true)
   }
 
   /** The client gave up, or the runtime dropped it. */
   cancel(handle: number): void {
-    this.end(handle, false)
+    this.#end(handle, false)
   }
 
   /** Whether the engine may schedule the request in this step: false only for a waiting request that is hidden. @hot */
   isVisible(handle: number): boolean {
-    return this.view.shows(this.slotOf(handle))
+    return this.view.shows(this.#slotOf(handle))
   }
 
   /** Whether the request waits for a shared-stage slot. */
   isWaiting(handle: number): boolean {
-    return this.stateOf(handle) <= PREEMPTED
+    return this.#stateOf(handle) <= PREEMPTED
   }
 
   /** Whether the request holds a shared-stage slot. */
   isScheduled(handle: number): boolean {
-    const state = this.stateOf(handle)
+    const state = this.#stateOf(handle)
     return state === PREFILL || state === DECODE
   }
 
@@ -342,7 +342,7 @@ export class Scheduler<Name extends string = string> {
 
   /** The handle of a live request by its id. */
   handleOf(id: string): number | undefined {
-    return this.handles.get(id)
+    return this.#handles.get(id)
   }
 
   idOf(handle: number): string | undefined {
@@ -364,11 +364,11 @@ export class Scheduler<Name extends string = string> {
 
   /** What the scheduler thinks of a request and what it did with it in the last step, in words. */
   explain(handle: number): string {
-    return explainRequest(this, this.slotOf(handle))
+    return explainRequest(this, this.#slotOf(handle))
   }
 
   metrics(): Metrics<Name> {
-    return this.recorder.snapshot(
+    return this.#recorder.snapshot(
       this.waitingSet.everProtected,
       this.waitingSet.everLost,
     ) as Metrics<Name>
@@ -376,17 +376,12 @@ export class Scheduler<Name extends string = string> {
 
   /** Smoothed pressure in [0, 1]; NaN before the first sample. */
   smoothedPressure(): number {
-    return this.capController.smoothed()
-  }
-
-  /** Recounts everything and throws `ERR_CORE_INTEGRITY` for the first difference. For tests and for hunting bugs: O(all). */
-  checkIntegrity(): void {
-    checkIntegrity(this)
+    return this.#capController.smoothed()
   }
 
   /** Asks the profiler, and holds its answer to what the estimates can carry. */
-  private annotate(classIndex: number): void {
-    const { work } = this
+  #annotate(classIndex: number): void {
+    const work = this.#work
     this.profiler.annotate(classIndex, this.inputs, work)
     for (let k = 0; k < work.length; k++) {
       if (!(work[k]! >= 0)) throw wrongWork(this.classes.names[classIndex]!, work[k]!)
@@ -395,9 +390,11 @@ export class Scheduler<Name extends string = string> {
   }
 
   /** Puts the annotated request into its list. The table has room. */
-  private enqueue(classIndex: number, sloMs: number | undefined): number {
-    const { inputs, work, sloCell, waitingSet } = this
-    if (this.cells[0]! > this.last[0]!) this.last[0] = this.cells[0]!
+  #enqueue(classIndex: number, sloMs: number | undefined): number {
+    const { inputs, waitingSet } = this
+    const work = this.#work
+    const sloCell = this.#sloCell
+    if (this.cells[0]! > this.#last[0]!) this.#last[0] = this.cells[0]!
     bucketCell[0] = work[WORK.shared]! + work[WORK.downstream]!
     const bucket = bucketInCell()
     let list: number
@@ -414,45 +411,47 @@ export class Scheduler<Name extends string = string> {
     return this.table.handleOf(slot)
   }
 
-  private decide(downstreamActive: boolean | undefined): Decision {
-    const { signals, groups, waitingSet, result, ladder } = this
-    if (this.cells[0]! > this.last[0]!) this.last[0] = this.cells[0]!
-    this.watchStatus()
-    if (this.numStale > 0) this.reestimate()
+  #decide(downstreamActive: boolean | undefined): Decision {
+    const { signals, groups, waitingSet, ladder } = this
+    const result = this.#result
+    if (this.cells[0]! > this.#last[0]!) this.#last[0] = this.cells[0]!
+    this.#watchStatus()
+    if (this.#numStale > 0) this.#reestimate()
     waitingSet.refresh()
-    this.renewSignals(downstreamActive)
+    this.#renewSignals(downstreamActive)
     groups.reset()
-    for (let f = 0; f < this.filters.length; f++) this.filters[f]!.filter(signals, groups)
+    for (let f = 0; f < this.#filters.length; f++) this.#filters[f]!.filter(signals, groups)
     groups.resolve(signals, this.policy.workConserving)
-    const level = this.capController.cap(signals, ladder)
+    const level = this.#capController.cap(signals, ladder)
     result.changed = level !== result.level
-    if (result.changed) this.apply(level)
-    result.step = this.numSteps
+    if (result.changed) this.#apply(level)
+    result.step = this.#numSteps
     result.level = level
     result.capSms = ladder.sms[level]!
     result.headroomSms = Math.max(0, ladder.totalSms - result.capSms)
     result.phase = groups.phase === -1 ? 'none' : PHASES[groups.phase]!
     result.passed = groups.passed
     result.n = groups.n
-    this.view.begin(this.numSteps)
-    countStep(this.classes, waitingSet.counts, groups, signals, this.view, this.recorder, result)
-    this.numSteps = (this.numSteps + 1) & 0x7fffffff
-    this.announce()
+    this.view.begin(this.#numSteps)
+    countStep(this.classes, waitingSet.counts, groups, signals, this.view, this.#recorder, result)
+    this.#numSteps = (this.#numSteps + 1) & 0x7fffffff
+    this.#announce()
     return result
   }
 
-  private renewSignals(downstreamActive: boolean | undefined): void {
-    const { signals, cells, last } = this
+  #renewSignals(downstreamActive: boolean | undefined): void {
+    const { signals, cells } = this
+    const last = this.#last
     const { times } = signals
-    signals.step = this.numSteps
+    signals.step = this.#numSteps
     signals.sumByPath()
     times[TIME.now] = cells[0]!
     let value = cells[1]!
-    let stampMs = this.stamp[0]!
+    let stampMs = this.#stamp[0]!
     // biome-ignore lint/suspicious/noSelfCompare: NaN means that the caller gave no sample
-    if (value !== value && this.source !== undefined && this.source.sample(this.sample)) {
-      value = this.sample.value
-      stampMs = this.sample.timestampMs
+    if (value !== value && this.#source !== undefined && this.#source.sample(this.#sample)) {
+      value = this.#sample.value
+      stampMs = this.#sample.timestampMs
     }
     signals.pressureIsNew =
       value >= 0 && value <= 1 && stampMs > last[1]! && stampMs < Number.POSITIVE_INFINITY
@@ -463,33 +462,35 @@ export class Scheduler<Name extends string = string> {
     }
     signals.downstreamActive = downstreamActive ?? signals.sumOn(LONG, signals.inDownstream) > 0
     signals.appliedLevel =
-      this.actuator === undefined ? this.result.level : this.actuator.readBack()
+      this.#actuator === undefined ? this.#result.level : this.#actuator.readBack()
   }
 
-  private reestimate(): void {
+  #reestimate(): void {
     for (let c = 0; c < this.classes.count; c++) {
-      if (this.stale[c] === 0) continue
-      this.stale[c] = 0
+      if (this.#stale[c] === 0) continue
+      this.#stale[c] = 0
       this.waitingSet.reestimate(c)
     }
-    this.numStale = 0
+    this.#numStale = 0
   }
 
-  private apply(level: number): void {
-    if (this.result.level !== -1) this.recorder.capChanges += 1
-    this.actuator?.apply(level)
+  #apply(level: number): void {
+    if (this.#result.level !== -1) this.#recorder.capChanges += 1
+    this.#actuator?.apply(level)
   }
 
-  private watchStatus(): void {
+  #watchStatus(): void {
     const wanted = this.events.listenerCount('protected') + this.events.listenerCount('lost') > 0
     if (wanted === (this.waitingSet.onStatus !== undefined)) return
     this.waitingSet.onStatus = wanted
-      ? (slot, status) => this.changedSlots.push(this.table.handleOf(slot), status)
+      ? (slot, status) => this.#changedSlots.push(this.table.handleOf(slot), status)
       : undefined
   }
 
-  private announce(): void {
-    const { events, result, changedSlots } = this
+  #announce(): void {
+    const { events } = this
+    const result = this.#result
+    const changedSlots = this.#changedSlots
     for (let k = 0; k < changedSlots.length; k += 2) {
       emitSafely(events, changedSlots[k + 1] === LOST ? 'lost' : 'protected', changedSlots[k]!)
     }
@@ -499,39 +500,40 @@ export class Scheduler<Name extends string = string> {
     if (events.listenerCount('decision') > 0) emitSafely(events, 'decision', result)
   }
 
-  private end(handle: number, finished: boolean): void {
-    this.lifecycle.end(this.slotOf(handle), finished)
+  #end(handle: number, finished: boolean): void {
+    this.lifecycle.end(this.#slotOf(handle), finished)
     const id = this.ids.get(handle)
     if (id !== undefined) {
       this.ids.delete(handle)
-      this.handles.delete(id)
+      this.#handles.delete(id)
     }
     if (this.events.listenerCount('end') > 0) emitSafely(this.events, 'end', handle, finished)
   }
 
-  private stateOf(handle: number): number {
-    const slot = this.slotOf(handle)
+  #stateOf(handle: number): number {
+    const slot = this.#slotOf(handle)
     return this.table.chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
   }
 
-  private slotOf(handle: number): number {
+  #slotOf(handle: number): number {
     const slot = this.table.slotOf(handle)
     if (slot === -1) throw staleHandle(handle)
     return slot
   }
 
-  private checkTime(nowMs: number): void {
-    if (!(nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY)) {
-      throw new HorizonError('ERR_CORE_TIME', 'impossible time', {
-        field: 'nowMs',
-        expected: 'a finite number of ms, at least 0',
-        got: nowMs,
-      })
-    }
-    if (nowMs < this.last[0]!) {
+  #checkTime(nowMs: number): void {
+    expectThat(
+      nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY,
+      'ERR_CORE_TIME',
+      'impossible time',
+      'nowMs',
+      'a finite number of ms, at least 0',
+      nowMs,
+    )
+    if (nowMs < this.#last[0]!) {
       throw new HorizonError('ERR_CORE_CLOCK_BACK', 'the clock went back', {
         field: 'nowMs',
-        expected: `at least ${this.last[0]}`,
+        expected: `at least ${this.#last[0]}`,
         got: nowMs,
         hint: 'Use one monotonic clock for arrivals and steps',
       })

@@ -35,34 +35,36 @@ export class Signals {
   /** Row of the ladder in force, read back from the actuator; -1 before the first step. */
   appliedLevel = -1
 
-  private readonly byPath = new Int32Array(6)
+  readonly #byPath = new Int32Array(6)
 
   constructor(classes: ClassTable, waiting: Int32Array) {
+    const column = (): Int32Array => new Int32Array(classes.count)
     this.classes = classes
     this.waiting = waiting
-    this.inShared = new Int32Array(classes.count)
-    this.inPrefill = new Int32Array(classes.count)
-    this.ordinaryInShared = new Int32Array(classes.count)
-    this.ordinaryInPrefill = new Int32Array(classes.count)
-    this.inDownstream = new Int32Array(classes.count)
+    this.inShared = column()
+    this.inPrefill = column()
+    this.ordinaryInShared = column()
+    this.ordinaryInPrefill = column()
+    this.inDownstream = column()
   }
 
   /** Waiting requests of a path and status. @hot */
   waitingOn(path: number, status: Status): number {
-    return this.byPath[path * 3 + status]!
+    return this.#byPath[path * 3 + status]!
   }
 
   /** Sums the waiting requests by path; the scheduler calls it once per step, before the filters. @hot */
   sumByPath(): void {
-    const { byPath, waiting, classes } = this
+    const { waiting, classes } = this
+    const byPath = this.#byPath
     const { count, path } = classes
     for (let at = 0; at < 6; at++) byPath[at] = 0
     for (let c = 0; c < count; c++) {
       const to = path[c]! * 3
       const from = c * 3
-      byPath[to] = byPath[to]! + waiting[from]!
-      byPath[to + 1] = byPath[to + 1]! + waiting[from + 1]!
-      byPath[to + 2] = byPath[to + 2]! + waiting[from + 2]!
+      byPath[to]! += waiting[from]!
+      byPath[to + 1]! += waiting[from + 1]!
+      byPath[to + 2]! += waiting[from + 2]!
     }
   }
 

@@ -32,8 +32,7 @@ export function countStep(
       waiting += here
       if (verdict[at + status] === HIDDEN) hiddenHere += here
     }
-    if (hiddenHere > 0)
-      recorder.hiddenRequestSteps[c] = recorder.hiddenRequestSteps[c]! + hiddenHere
+    if (hiddenHere > 0) recorder.hiddenRequestSteps[c]! += hiddenHere
     hidden += hiddenHere
   }
   for (let p = SHORT; p <= LONG; p++) {
@@ -46,8 +45,7 @@ export function countStep(
       limits[p * 3]! < 0 ? 0 : limitedOn(classes, counts, groups, p, ORDINARY) - limits[p * 3]!
     if (over <= 0) continue
     hidden += over
-    for (let c = 0; c < count; c++)
-      if (path[c] === p) recorder.cappedSteps[c] = recorder.cappedSteps[c]! + 1
+    for (let c = 0; c < count; c++) if (path[c] === p) recorder.cappedSteps[c]! += 1
   }
   if (groups.rescues && view.rescuesHidden()) hidden -= 1
   result.waiting = waiting + signals.alwaysVisible

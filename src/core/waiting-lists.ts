@@ -4,7 +4,7 @@
  * mean is in `waiting-set.ts`. Lists of a class's own SLO live for good; lists of a per-request SLO are recycled when empty.
  */
 import { bucketMs, NUM_BUCKETS } from './bucket.js'
-import { copyInto } from './list-heap.js'
+import { grown } from './list-heap.js'
 import type { ClassTable } from './request-class.js'
 
 const FIRST_CAPACITY = 64
@@ -28,61 +28,61 @@ export class WaitingLists {
   readonly ofClass: number[][]
   capacity = FIRST_CAPACITY
 
-  private numLists = 0
-  private readonly direct: Int32Array
-  private readonly custom = new Map<string, number>()
-  private readonly customKey = new Map<number, string>()
-  private readonly recycled: number[] = []
-  private readonly onGrow: (capacity: number) => void
-  private readonly onCreate: (list: number, sloMs: number) => void
+  #numLists = 0
+  readonly #direct: Int32Array
+  readonly #custom = new Map<string, number>()
+  readonly #customKey = new Map<number, string>()
+  readonly #recycled: number[] = []
+  readonly #onGrow: (capacity: number) => void
+  readonly #onCreate: (list: number, sloMs: number) => void
 
   constructor(
     classes: ClassTable,
     onGrow: (capacity: number) => void,
     onCreate: (list: number, sloMs: number) => void,
   ) {
-    this.direct = new Int32Array(classes.count * NUM_BUCKETS).fill(-1)
+    this.#direct = new Int32Array(classes.count * NUM_BUCKETS).fill(-1)
     this.ofClass = Array.from({ length: classes.count }, () => [])
-    this.onGrow = onGrow
-    this.onCreate = onCreate
+    this.#onGrow = onGrow
+    this.#onCreate = onCreate
   }
 
   /** The list of a class's own SLO. @hot */
   listOf(classIndex: number, bucket: number, sloMs: number): number {
     const at = classIndex * NUM_BUCKETS + bucket
-    const list = this.direct[at]!
+    const list = this.#direct[at]!
     if (list !== -1) return list
-    const made = this.create(classIndex, bucket, sloMs)
-    this.direct[at] = made
+    const made = this.#create(classIndex, bucket, sloMs)
+    this.#direct[at] = made
     return made
   }
 
   /** The list of a per-request SLO. */
   customListOf(classIndex: number, bucket: number, sloMs: number): number {
     const key = `${classIndex}:${bucket}:${sloMs}`
-    const list = this.custom.get(key)
+    const list = this.#custom.get(key)
     if (list !== undefined) return list
-    const made = this.create(classIndex, bucket, sloMs)
-    this.custom.set(key, made)
-    this.customKey.set(made, key)
+    const made = this.#create(classIndex, bucket, sloMs)
+    this.#custom.set(key, made)
+    this.#customKey.set(made, key)
     return made
   }
 
   /** Takes an empty list of a per-request SLO back; no effect on others. The caller has it out of every heap. */
   recycle(list: number): void {
-    const key = this.customKey.get(list)
+    const key = this.#customKey.get(list)
     if (key === undefined) return
-    this.customKey.delete(list)
-    this.custom.delete(key)
+    this.#customKey.delete(list)
+    this.#custom.delete(key)
     const siblings = this.ofClass[this.classIndex[list]!]!
     siblings[siblings.indexOf(list)] = siblings[siblings.length - 1]!
     siblings.pop()
-    this.recycled.push(list)
+    this.#recycled.push(list)
   }
 
-  private create(classIndex: number, bucket: number, sloMs: number): number {
-    const list = this.recycled.pop() ?? this.numLists++
-    if (list === this.capacity) this.grow()
+  #create(classIndex: number, bucket: number, sloMs: number): number {
+    const list = this.#recycled.pop() ?? this.#numLists++
+    if (list === this.capacity) this.#grow()
     this.head[list] = -1
     this.tail[list] = -1
     this.firstLive[list] = -1
@@ -90,24 +90,22 @@ export class WaitingLists {
     this.workMs[list] = bucketMs[bucket]!
     this.classIndex[list] = classIndex
     this.ofClass[classIndex]!.push(list)
-    this.onCreate(list, sloMs)
+    this.#onCreate(list, sloMs)
     return list
   }
 
-  private grow(): void {
+  #grow(): void {
     const capacity = this.capacity * 2
-    const i32 = (from: Int32Array): Int32Array => copyInto(new Int32Array(capacity), from)
-    const f64 = (from: Float64Array): Float64Array => copyInto(new Float64Array(capacity), from)
-    this.head = i32(this.head)
-    this.tail = i32(this.tail)
-    this.firstLive = i32(this.firstLive)
-    this.firstOrdinary = i32(this.firstOrdinary)
-    this.protectMs = f64(this.protectMs)
-    this.loseMs = f64(this.loseMs)
-    this.workMs = f64(this.workMs)
-    this.orderKey = f64(this.orderKey)
-    this.classIndex = copyInto(new Uint8Array(capacity), this.classIndex)
+    this.head = grown(this.head, capacity)
+    this.tail = grown(this.tail, capacity)
+    this.firstLive = grown(this.firstLive, capacity)
+    this.firstOrdinary = grown(this.firstOrdinary, capacity)
+    this.protectMs = grown(this.protectMs, capacity)
+    this.loseMs = grown(this.loseMs, capacity)
+    this.workMs = grown(this.workMs, capacity)
+    this.orderKey = grown(this.orderKey, capacity)
+    this.classIndex = grown(this.classIndex, capacity)
     this.capacity = capacity
-    this.onGrow(capacity)
+    this.#onGrow(capacity)
   }
 }

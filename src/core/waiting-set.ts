@@ -44,11 +44,11 @@ export class WaitingSet {
   readonly everProtected: Float64Array
   readonly everLost: Float64Array
 
-  private readonly table: RequestTable
-  private readonly clock: Float64Array
-  private readonly rule: UrgencyRule
-  private readonly slowdown: Float64Array
-  private readonly waitMs: Float64Array
+  readonly #table: RequestTable
+  readonly #clock: Float64Array
+  readonly #rule: UrgencyRule
+  readonly #slowdown: Float64Array
+  readonly #waitMs: Float64Array
 
   /**
    * `clock[0]` is now in ms. `slowdown` and `waitMs` are per class and owned by the caller, who calls `reestimate` after
@@ -63,11 +63,11 @@ export class WaitingSet {
     slowdown: Float64Array,
     waitMs: Float64Array,
   ) {
-    this.table = table
-    this.clock = clock
-    this.rule = rule
-    this.slowdown = slowdown
-    this.waitMs = waitMs
+    this.#table = table
+    this.#clock = clock
+    this.#rule = rule
+    this.#slowdown = slowdown
+    this.#waitMs = waitMs
     this.counts = new Int32Array(classes.count * 3)
     this.everProtected = new Float64Array(classes.count)
     this.everLost = new Float64Array(classes.count)
@@ -76,7 +76,7 @@ export class WaitingSet {
       classes,
       (capacity) => this.heaps.grow(capacity),
       (list, sloMs) => {
-        this.setThresholds(list)
+        this.#setThresholds(list)
         if (order.kind !== 'key') return
         const classIndex = this.lists.classIndex[list]!
         const priority = prioritised[classIndex]!
@@ -94,7 +94,7 @@ export class WaitingSet {
   /** Puts a request at the end of its list, as ordinary until `refresh` says otherwise. Its row is filled in. @hot */
   append(slot: number, list: number): void {
     const { lists } = this
-    const chunk = this.table.chunks[slot >> CHUNK_BITS]!
+    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const tail = lists.tail[list]!
     chunk.list[i] = list
@@ -103,9 +103,9 @@ export class WaitingSet {
     chunk.status[i] = ORDINARY
     lists.tail[list] = slot
     if (tail === -1) lists.head[list] = slot
-    else this.table.chunks[tail >> CHUNK_BITS]!.next[tail & CHUNK_MASK] = slot
+    else this.#table.chunks[tail >> CHUNK_BITS]!.next[tail & CHUNK_MASK] = slot
     const at = lists.classIndex[list]! * 3 + ORDINARY
-    this.counts[at] = this.counts[at]! + 1
+    this.counts[at]! += 1
     if (lists.firstOrdinary[list] !== -1) return
     lists.firstOrdinary[list] = slot
     if (lists.firstLive[list] === -1) lists.firstLive[list] = slot
@@ -115,7 +115,7 @@ export class WaitingSet {
   /** Takes a waiting request out of its list. @hot */
   remove(slot: number): void {
     const { lists } = this
-    const { chunks } = this.table
+    const { chunks } = this.#table
     const chunk = chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     const list = chunk.list[i]!
@@ -126,7 +126,7 @@ export class WaitingSet {
     if (next === -1) lists.tail[list] = prev
     else chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
     const at = lists.classIndex[list]! * 3 + chunk.status[i]!
-    this.counts[at] = this.counts[at]! - 1
+    this.counts[at]! -= 1
     const moves =
       lists.firstLive[list] === slot || lists.firstOrdinary[list] === slot || prev === -1
     if (lists.firstLive[list] === slot) lists.firstLive[list] = next
@@ -139,11 +139,11 @@ export class WaitingSet {
     this.flush()
     const { dueHeap: heap } = this.heaps
     const due = heap.space
-    const now = this.clock[0]!
+    const now = this.#clock[0]!
     let moved = false
     while (heap.size > 0 && due.key[heap.items[0]!]! < now) {
       const list = heap.items[0]!
-      this.advance(list)
+      this.#advance(list)
       this.heaps.repair(list)
       // Due again at once means that the early key fired before the exact test: look again when the clock has moved.
       if (heap.size > 0 && heap.items[0] === list && due.key[list]! < now) {
@@ -158,10 +158,10 @@ export class WaitingSet {
   /** Recomputes thresholds and cursors of a class after its slowdown or wait changed: O(lists of the class + status changes). */
   reestimate(classIndex: number): void {
     for (const list of this.lists.ofClass[classIndex]!) {
-      this.setThresholds(list)
+      this.#setThresholds(list)
       if (this.lists.head[list] === -1) continue
-      this.retreat(list)
-      this.advance(list)
+      this.#retreat(list)
+      this.#advance(list)
       this.heaps.markDirty(list)
     }
   }
@@ -183,10 +183,10 @@ export class WaitingSet {
   }
 
   /** Cursors forward: time has passed, or the estimate grew. @hot */
-  private advance(list: number): void {
+  #advance(list: number): void {
     const { lists, counts } = this
-    const { chunks } = this.table
-    const now = this.clock[0]!
+    const { chunks } = this.#table
+    const now = this.#clock[0]!
     const classAt = lists.classIndex[list]! * 3
     const protectMs = lists.protectMs[list]!
     const loseMs = lists.loseMs[list]!
@@ -197,12 +197,11 @@ export class WaitingSet {
       const i = slot & CHUNK_MASK
       if (!(chunk.deadlineMs[i]! - now < protectMs)) break
       chunk.status[i] = PROTECTED
-      counts[classAt] = counts[classAt]! - 1
-      counts[classAt + 1] = counts[classAt + 1]! + 1
-      if (this.rule.uGuard > 0 && (chunk.flags[i]! & EVER_PROTECTED) === 0) {
-        chunk.flags[i] = chunk.flags[i]! | EVER_PROTECTED
-        this.everProtected[lists.classIndex[list]!] =
-          this.everProtected[lists.classIndex[list]!]! + 1
+      counts[classAt]! -= 1
+      counts[classAt + 1]! += 1
+      if (this.#rule.uGuard > 0 && (chunk.flags[i]! & EVER_PROTECTED) === 0) {
+        chunk.flags[i]! |= EVER_PROTECTED
+        this.everProtected[lists.classIndex[list]!]! += 1
       }
       if (this.onStatus !== undefined) this.onStatus(slot, PROTECTED)
       slot = chunk.next[i]!
@@ -216,25 +215,25 @@ export class WaitingSet {
       const i = slot & CHUNK_MASK
       if (!(chunk.deadlineMs[i]! - now < loseMs)) break
       chunk.status[i] = LOST
-      counts[classAt + 1] = counts[classAt + 1]! - 1
-      counts[classAt + 2] = counts[classAt + 2]! + 1
+      counts[classAt + 1]! -= 1
+      counts[classAt + 2]! += 1
       if ((chunk.flags[i]! & EVER_LOST) === 0) {
-        chunk.flags[i] = chunk.flags[i]! | EVER_LOST
-        this.everLost[lists.classIndex[list]!] = this.everLost[lists.classIndex[list]!]! + 1
+        chunk.flags[i]! |= EVER_LOST
+        this.everLost[lists.classIndex[list]!]! += 1
       }
       if (this.onStatus !== undefined) this.onStatus(slot, LOST)
       slot = chunk.next[i]!
       visits += 1
     }
     lists.firstLive[list] = slot
-    this.visits[0] = this.visits[0]! + visits
+    this.visits[0]! += visits
   }
 
   /** Cursors back: the estimate shrank. */
-  private retreat(list: number): void {
+  #retreat(list: number): void {
     const { lists, counts } = this
-    const { chunks } = this.table
-    const now = this.clock[0]!
+    const { chunks } = this.#table
+    const now = this.#clock[0]!
     const classAt = lists.classIndex[list]! * 3
     let visits = 2
     const live = lists.firstLive[list]!
@@ -245,8 +244,8 @@ export class WaitingSet {
       const i = slot & CHUNK_MASK
       if (chunk.deadlineMs[i]! - now < lists.loseMs[list]!) break
       chunk.status[i] = PROTECTED
-      counts[classAt + 2] = counts[classAt + 2]! - 1
-      counts[classAt + 1] = counts[classAt + 1]! + 1
+      counts[classAt + 2]! -= 1
+      counts[classAt + 1]! += 1
       lists.firstLive[list] = slot
       slot = chunk.prev[i]!
       visits += 1
@@ -262,20 +261,21 @@ export class WaitingSet {
       if (chunk.status[i] !== PROTECTED || chunk.deadlineMs[i]! - now < lists.protectMs[list]!)
         break
       chunk.status[i] = ORDINARY
-      counts[classAt + 1] = counts[classAt + 1]! - 1
-      counts[classAt] = counts[classAt]! + 1
+      counts[classAt + 1]! -= 1
+      counts[classAt]! += 1
       lists.firstOrdinary[list] = slot
       slot = chunk.prev[i]!
       visits += 1
     }
-    this.visits[0] = this.visits[0]! + visits
+    this.visits[0]! += visits
   }
 
-  private setThresholds(list: number): void {
-    const { lists, rule } = this
+  #setThresholds(list: number): void {
+    const { lists } = this
+    const rule = this.#rule
     const c = lists.classIndex[list]!
     const estimateMs =
-      this.slowdown[c]! * lists.workMs[list]! + (rule.downstreamWait ? this.waitMs[c]! : 0)
+      this.#slowdown[c]! * lists.workMs[list]! + (rule.downstreamWait ? this.#waitMs[c]! : 0)
     const loseMs = rule.uLost > 0 ? rule.uLost * estimateMs : Number.NEGATIVE_INFINITY
     const protectMs = rule.uGuard > 0 ? rule.uGuard * estimateMs : Number.NEGATIVE_INFINITY
     lists.loseMs[list] = loseMs

@@ -4,7 +4,7 @@
  * are long-path steps, in which ordinary short-path ones are. N follows the fraction of waiting short-path requests that are protected.
  */
 
-import { HorizonError } from '../core/errors.js'
+import { expectThat } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
 import { ORDINARY, PROTECTED } from '../core/request-table.js'
@@ -43,13 +43,14 @@ export function pathRotation(options: PathRotationOptions = {}): ViewFilter {
     ['nMin', nMin, 0],
     ['nMax', nMax, nMin],
   ] as const) {
-    if (!(Number.isInteger(value) && value >= least && value <= 1_000_000)) {
-      throw new HorizonError('ERR_POLICIES_ROTATION', 'impossible rotation', {
-        field: `rotation.${field}`,
-        expected: `an integer of at least ${least}`,
-        got: value,
-      })
-    }
+    expectThat(
+      Number.isInteger(value) && value >= least && value <= 1_000_000,
+      'ERR_POLICIES_ROTATION',
+      'impossible rotation',
+      `rotation.${field}`,
+      `an integer of at least ${least}`,
+      value,
+    )
   }
   let n = nMin
   let position = 0

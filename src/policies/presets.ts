@@ -3,7 +3,7 @@
  * Whole policies: the paper's system as printed, ours, and what they are compared with. A policy is a record of parts; build your own
  * the same way.
  */
-import { HorizonError } from '../core/errors.js'
+import { expectThat } from '../core/errors.js'
 import type { CapController, Order, Policy, UrgencyRule, ViewFilter } from '../core/ports.js'
 import { type LongPathCapOptions, longPathCap } from './long-path-cap.js'
 import { noCap } from './no-cap.js'
@@ -60,20 +60,22 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
 }
 
 function checkUrgency({ uGuard, uLost }: UrgencyRule): void {
-  if (!(uGuard >= 0 && Number.isFinite(uGuard))) {
-    throw new HorizonError('ERR_POLICIES_URGENCY', 'impossible guard', {
-      field: 'uGuard',
-      expected: 'a finite number, at least 0 (0 switches the guard off)',
-      got: uGuard,
-    })
-  }
-  if (!(uLost >= 0 && (uGuard === 0 || uLost <= uGuard) && Number.isFinite(uLost))) {
-    throw new HorizonError('ERR_POLICIES_URGENCY', 'a request is protected before it is lost', {
-      field: 'triage.uLost',
-      expected: `a number above 0 and at most uGuard (${uGuard})`,
-      got: uLost,
-    })
-  }
+  expectThat(
+    uGuard >= 0 && Number.isFinite(uGuard),
+    'ERR_POLICIES_URGENCY',
+    'impossible guard',
+    'uGuard',
+    'a finite number, at least 0 (0 switches the guard off)',
+    uGuard,
+  )
+  expectThat(
+    uLost >= 0 && (uGuard === 0 || uLost <= uGuard) && Number.isFinite(uLost),
+    'ERR_POLICIES_URGENCY',
+    'a request is protected before it is lost',
+    'triage.uLost',
+    `a number above 0 and at most uGuard (${uGuard})`,
+    uLost,
+  )
 }
 
 /** The paper as printed: N renewed in each step, the cap counts prefills, nothing passes, nothing is lost, pressure smoothed per step. */

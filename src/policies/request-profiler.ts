@@ -3,7 +3,7 @@
  * The request profiler: solo times from offline stage profiles (paper, section 4.2), interpolated over input tokens, audio seconds,
  * image and video counts. One profile per class, so the output path is part of the key. Weak where inputs interact: costs add up.
  */
-import { HorizonError } from '../core/errors.js'
+import { expectThat } from '../core/errors.js'
 import { INPUT, type Profiler, WORK } from '../core/ports.js'
 
 /** Points `[input, ms]` with rising inputs; linear between them, and beyond the last along its last segment. */
@@ -51,18 +51,19 @@ export function requestProfiler(
       compile(profile.downstreamBusy ?? profile.downstream ?? {}, `${field}.downstreamBusy`),
     )
     decodeMs[c] = (profile.decodeTokens ?? 0) * (profile.decodeMsPerToken ?? 0)
-    if (!(decodeMs[c]! >= 0 && decodeMs[c]! < Number.POSITIVE_INFINITY)) {
-      throw new HorizonError('ERR_POLICIES_PROFILE', 'impossible decode time', {
-        field,
-        expected: 'decodeTokens and decodeMsPerToken of at least 0',
-        got: decodeMs[c],
-      })
-    }
+    expectThat(
+      decodeMs[c]! >= 0 && decodeMs[c]! < Number.POSITIVE_INFINITY,
+      'ERR_POLICIES_PROFILE',
+      'impossible decode time',
+      field,
+      'decodeTokens and decodeMsPerToken of at least 0',
+      decodeMs[c],
+    )
   }
   return {
     annotate(classIndex, inputs, out) {
       evaluate(shared[classIndex]!, inputs, out, WORK.shared)
-      out[WORK.shared] = out[WORK.shared]! + decodeMs[classIndex]!
+      out[WORK.shared]! += decodeMs[classIndex]!
       evaluate(downstream[classIndex]!, inputs, out, WORK.downstream)
       evaluate(busy[classIndex]!, inputs, out, WORK.downstreamBusy)
     },
@@ -114,13 +115,14 @@ function evaluate(cost: CompiledCost, inputs: Float64Array, out: Float64Array, a
 
 function compile(cost: StageCost, field: string): CompiledCost {
   const fixedMs = cost.fixedMs ?? 0
-  if (!(fixedMs >= 0 && fixedMs < Number.POSITIVE_INFINITY)) {
-    throw new HorizonError('ERR_POLICIES_PROFILE', 'impossible time', {
-      field: `${field}.fixedMs`,
-      expected: 'a finite number of ms, at least 0',
-      got: fixedMs,
-    })
-  }
+  expectThat(
+    fixedMs >= 0 && fixedMs < Number.POSITIVE_INFINITY,
+    'ERR_POLICIES_PROFILE',
+    'impossible time',
+    `${field}.fixedMs`,
+    'a finite number of ms, at least 0',
+    fixedMs,
+  )
   const x: Float64Array[] = []
   const y: Float64Array[] = []
   for (const name of INPUT_NAMES) {
@@ -130,20 +132,22 @@ function compile(cost: StageCost, field: string): CompiledCost {
     for (const [k, [input, ms]] of curve.entries()) {
       const at = `${field}.${name}[${k}]`
       const single = curve.length === 1
-      if (!(input > before && Number.isFinite(input)) || (single && input === 0)) {
-        throw new HorizonError('ERR_POLICIES_PROFILE', 'inputs of a curve must rise', {
-          field: at,
-          expected: single ? 'an input above 0' : `an input above ${before}`,
-          got: input,
-        })
-      }
-      if (!(ms >= beforeMs && Number.isFinite(ms))) {
-        throw new HorizonError('ERR_POLICIES_PROFILE', 'times of a curve must not fall', {
-          field: at,
-          expected: `at least ${beforeMs} ms`,
-          got: ms,
-        })
-      }
+      expectThat(
+        input > before && Number.isFinite(input) && !(single && input === 0),
+        'ERR_POLICIES_PROFILE',
+        'inputs of a curve must rise',
+        at,
+        single ? 'an input above 0' : `an input above ${before}`,
+        input,
+      )
+      expectThat(
+        ms >= beforeMs && Number.isFinite(ms),
+        'ERR_POLICIES_PROFILE',
+        'times of a curve must not fall',
+        at,
+        `at least ${beforeMs} ms`,
+        ms,
+      )
       before = input
       beforeMs = ms
     }

@@ -5,7 +5,7 @@
  * when no long-path request is in the shared stage or downstream. A share floor keeps lost requests from waiting for ever: it is the
  * declared fraction of steps whose first place goes to the lost request with the earliest deadline.
  */
-import { HorizonError } from '../core/errors.js'
+import { expectThat } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
 import { LOST } from '../core/request-table.js'
@@ -25,13 +25,14 @@ export const defaultTriage = Object.freeze({
 /** The filter; `uLost` goes into the policy's urgency rule. Throws `ERR_POLICIES_TRIAGE` for an impossible share. */
 export function triage(options: TriageOptions = {}): ViewFilter {
   const { shareFloor } = { ...defaultTriage, ...options }
-  if (!(shareFloor >= 0 && shareFloor <= 1)) {
-    throw new HorizonError('ERR_POLICIES_TRIAGE', 'impossible share', {
-      field: 'triage.shareFloor',
-      expected: 'a number in [0, 1]',
-      got: shareFloor,
-    })
-  }
+  expectThat(
+    shareFloor >= 0 && shareFloor <= 1,
+    'ERR_POLICIES_TRIAGE',
+    'impossible share',
+    'triage.shareFloor',
+    'a number in [0, 1]',
+    shareFloor,
+  )
   /** Share earned since the last rescue, while lost requests wait. */
   const credit = new Float64Array(1)
   return {
@@ -41,10 +42,10 @@ export function triage(options: TriageOptions = {}): ViewFilter {
       groups.demote(LONG, signals.longInFlight() === 0 ? 1 : 0)
       const lost = signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST)
       if (lost === 0) return
-      credit[0] = credit[0]! + shareFloor
+      credit[0]! += shareFloor
       // A hair below 1, so that twenty times 0.05 is one.
       if (credit[0]! < 1 - 1e-9) return
-      credit[0] = credit[0]! - 1
+      credit[0]! -= 1
       groups.rescue()
     },
   }

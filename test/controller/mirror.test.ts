@@ -3,6 +3,7 @@ import { ARRIVAL, createEvent, type EngineEvent } from '../../src/adapters/event
 import { KIND, MAX_KIND } from '../../src/adapters/layout.js'
 import { buildControl } from '../../src/controller/control-setup.js'
 import { createMirror } from '../../src/controller/mirror.js'
+import { checkIntegrity } from '../../src/core/integrity.js'
 import { runs } from '../support/runs.js'
 import { someConfig } from './some-config.js'
 
@@ -89,7 +90,7 @@ describe('the mirror of an engine', () => {
       })
       if (i % 500 === 0) scheduler.step(mirror.advance(0) + 1)
     }
-    scheduler.checkIntegrity()
+    checkIntegrity(scheduler)
     expect(mirror.counts.arrived).toBeGreaterThan(100)
   })
 })

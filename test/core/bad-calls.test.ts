@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { checkIntegrity } from '../../src/core/integrity.js'
 import type { Scheduler } from '../../src/core/scheduler.js'
 import { horizonPolicy, requestProfiler } from '../../src/policies/index.js'
 import { CLASSES, type ClassName, PROFILE, testScheduler, thrownBy } from '../support/fixture.js'
@@ -41,7 +42,7 @@ function createWorld(): World {
 
 /** All that a caller can see of the state. */
 function observe({ scheduler, waiting, running, downstream, responded }: World): unknown {
-  scheduler.checkIntegrity()
+  checkIntegrity(scheduler)
   return {
     size: scheduler.size,
     decision: { ...scheduler.decision, view: [...scheduler.decision.view] },
@@ -377,7 +378,7 @@ test.each(HANDLE_CALLS)(
     expect(thrownBy(() => call(scheduler, first)).code).toBe('ERR_CORE_STALE_HANDLE')
     expect(scheduler.has(second)).toBe(true)
     expect(scheduler.isWaiting(second)).toBe(true)
-    scheduler.checkIntegrity()
+    checkIntegrity(scheduler)
   },
 )
 
@@ -402,7 +403,7 @@ test('arriveNow answers 0 when the table is full', () => {
   expect(scheduler.arriveNow(0)).toBeGreaterThan(0)
   expect(scheduler.arriveNow(0)).toBe(0)
   expect(scheduler.size).toBe(1)
-  scheduler.checkIntegrity()
+  checkIntegrity(scheduler)
 })
 
 test('a profiler that answers with no time is refused and changes nothing', () => {
@@ -421,7 +422,7 @@ test('a profiler that answers with no time is refused and changes nothing', () =
   expect(scheduler.size).toBe(1)
   expect(scheduler.metrics().classes.text.arrived).toBe(1)
   expect(scheduler.step(1001).waiting).toBe(1)
-  scheduler.checkIntegrity()
+  checkIntegrity(scheduler)
 })
 
 test('inputs beyond all measure do not poison the estimates', () => {
@@ -456,5 +457,5 @@ test('a late report about a preempted request is ignored: its slot is gone', () 
   scheduler.admit(handle)
   scheduler.progress(handle, 10, 0)
   expect(scheduler.explain(handle)).toContain('in prefill, 10 of 100 tokens')
-  scheduler.checkIntegrity()
+  checkIntegrity(scheduler)
 })

@@ -2,8 +2,10 @@
  * The paper's figure 6, "Shared-stage path rotation": in a short-path phase, ordinary long-path prefills are hidden for one step, short
  * prefills, decodes and an urgent long-path request are visible, and what was hidden stands in its old place afterwards.
  */
+
 import { expect, test } from 'vitest'
 import { wrap } from '../../src/adapters/index.js'
+import { checkIntegrity } from '../../src/core/integrity.js'
 import { horizonPolicy, literalPolicy } from '../../src/policies/index.js'
 import { testScheduler } from '../support/fixture.js'
 
@@ -99,6 +101,6 @@ test.each([
     engine.step(4)
     expect(engine.decision.phase).toBe('long')
     expect(seen[3]).toEqual(['long-2'])
-    horizon.checkIntegrity()
+    checkIntegrity(horizon)
   },
 )

@@ -1,5 +1,7 @@
 /** What a caller reads: metrics, events, words, integrity. */
+
 import { expect, test } from 'vitest'
+import { checkIntegrity } from '../../src/core/integrity.js'
 import { PROTECTED } from '../../src/core/request-table.js'
 import { horizonPolicy, literalPolicy } from '../../src/policies/index.js'
 import { CLASSES, rowOf, testScheduler, thrownBy } from '../support/fixture.js'
@@ -59,7 +61,7 @@ test('events: protected and lost once each, cap, first response, end; a listener
     'first 410 false',
     'end true',
   ])
-  scheduler.checkIntegrity()
+  checkIntegrity(scheduler)
 })
 
 test('explain says where a request is, its slack and why it is hidden or shown', () => {
@@ -205,7 +207,7 @@ test.each(CORRUPTIONS)('the integrity check finds corruption of %s', (_name, cor
   scheduler.step(0)
   scheduler.admit(running!)
   scheduler.pin(pinned!)
-  scheduler.checkIntegrity()
+  checkIntegrity(scheduler)
   corrupt(scheduler, waiting!, running!, pinned!)
-  expect(thrownBy(() => scheduler.checkIntegrity()).code).toBe('ERR_CORE_INTEGRITY')
+  expect(thrownBy(() => checkIntegrity(scheduler)).code).toBe('ERR_CORE_INTEGRITY')
 })

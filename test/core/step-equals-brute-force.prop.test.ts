@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { checkIntegrity } from '../../src/core/integrity.js'
 import type { Policy } from '../../src/core/ports.js'
 import { CHUNK_BITS, CHUNK_MASK, ORDINARY, WAITING } from '../../src/core/request-table.js'
 import { createScheduler } from '../../src/core/scheduler.js'
@@ -161,7 +162,7 @@ function replay(policy: Policy, options: BruteOptions, operations: readonly Oper
         expect(decision.passed).toBe(expected.passed)
         expect(decision.protected).toBe(expected.protected.size)
         expect(decision.lost).toBe(expected.lost.size)
-        scheduler.checkIntegrity()
+        checkIntegrity(scheduler)
         for (const handle of live) {
           const state = stateOf(handle)
           expect(scheduler.isVisible(handle)).toBe(

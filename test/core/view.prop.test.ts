@@ -1,6 +1,8 @@
 /** What a view promises, whatever the history: nothing lost or doubled, what is always visible, what is never exceeded. */
+
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { checkIntegrity } from '../../src/core/integrity.js'
 import type { Policy } from '../../src/core/ports.js'
 import {
   edfPolicy,
@@ -76,7 +78,7 @@ test.each(ALL)('nothing is lost or doubled: %s', (_name, policy) => {
       decision.view[Symbol.iterator]()
     },
     turn({ scheduler, live }) {
-      scheduler.checkIntegrity()
+      checkIntegrity(scheduler)
       must(scheduler.size === live.size, 'live requests')
       for (const [handle, { state }] of live) {
         must(scheduler.isWaiting(handle) === (state === 'waiting' || state === 'pinned'), state)
