@@ -449,9 +449,11 @@ export class Scheduler<Name extends string = string> {
     let value = cells[1]!
     let stampMs = this.#stamp[0]!
     // biome-ignore lint/suspicious/noSelfCompare: NaN means that the caller gave no sample
-    if (value !== value && this.#source !== undefined && this.#source.sample(this.#sample)) {
-      value = this.#sample.value
-      stampMs = this.#sample.timestampMs
+    if (value !== value && this.#source !== undefined) {
+      if (this.#source.sample(this.#sample)) {
+        value = this.#sample.value
+        stampMs = this.#sample.timestampMs
+      } else times[TIME.pressure] = Number.NaN
     }
     signals.pressureIsNew =
       value >= 0 && value <= 1 && stampMs > last[1]! && stampMs < Number.POSITIVE_INFINITY
