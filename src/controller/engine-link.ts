@@ -8,6 +8,7 @@ import { KIND, MODE, STALE_MS } from '../adapters/layout.js'
 import { createRingReader, type RingReader } from '../adapters/ring.js'
 import { CONTROL_STATE, type Segment, type StageLine } from '../adapters/segment.js'
 import type { Scheduler } from '../core/index.js'
+import { NO_LADDER } from '../core/ladder.js'
 import {
   type BoundaryQuestion,
   QUESTION_BYTES,
@@ -152,7 +153,8 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     const nowMs = mirror.advance(Number(nowNs) / 1e6)
     if (last > 0) lookDownstream()
     const decision = scheduler.step(nowMs, undefined, last > 0 ? isActive : undefined)
-    level.level = decision.level
+    // A row of no ladder is no level: stages that have one must not take it for theirs.
+    level.level = scheduler.ladder === NO_LADDER ? -1 : decision.level
     level.capSms = decision.capSms
     level.headroomSms = decision.headroomSms
   }
