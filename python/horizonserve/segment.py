@@ -23,7 +23,7 @@ _BELL = wire.BOUNDARY_OFFSET // 4
 _ANSWERED = (wire.BOUNDARY_OFFSET + 64) // 4
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine())
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1
-_STALE_NS = wire.STALE_MS * 1_000_000
+_STALE_NS = wire.CONTROLLER_STALE_MS * 1_000_000
 # The lock is held during these calls on purpose: releasing it beside one busy thread costs milliseconds to get it back.
 _syscall = ctypes.PyDLL(None, use_errno=False).syscall
 _syscall.restype = ctypes.c_long

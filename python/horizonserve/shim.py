@@ -19,6 +19,7 @@ from .wire import WireError
 log = logging.getLogger("horizonserve")
 _monotonic_ns = time.monotonic_ns
 _MAX_AGE_NS = 60_000_000_000
+_SILENT_NS = 10_000_000_000
 
 
 class Shim:
@@ -51,6 +52,7 @@ class Shim:
         self.step_ns = 0
         self._caught_up = True
         self._told_refused = 0
+        self._silent_until = {}
 
     # -- requests ----------------------------------------------------------------------------------------------------------------
 
@@ -131,7 +133,7 @@ class Shim:
             state = segment.read_state()
             if segment.refused != self._told_refused:
                 self._told_refused = segment.refused
-                log.warning("horizonserve: a published state could not be read; the one before stays in force (%d times)", segment.refused)
+                self._complain("state", "a published state could not be read; the one before stays in force (%d times)", segment.refused)
             if state is not None:
                 now = now_ns / 1e6
                 if state is self._used:
@@ -157,7 +159,7 @@ class Shim:
                 try:
                     self.book = ClassBook(self.segment.read_classes(state.classEpoch), state.classes)
                 except WireError as error:
-                    log.warning("horizonserve: %s; requests stay visible", error)
+                    self._complain("classes", "%s; requests stay visible", error)
                     return False
             self._class_epoch, self._table_epoch, self._order_flags = state.classEpoch, state.tableEpoch, order_flags
             self.queue.reclassify(state.classes, now, bool(order_flags & wire.LIMIT_LONG), bool(order_flags & wire.BY_DEADLINE))
@@ -167,6 +169,13 @@ class Shim:
             waiting.set_coefficients(state.classes, now)
         waiting.refresh(now)
         return True
+
+    def _complain(self, what, text, *args):
+        """One line of a kind in ten seconds: what is wrong now is mostly still wrong at the next step."""
+        now_ns = _monotonic_ns()
+        if now_ns >= self._silent_until.get(what, 0):
+            self._silent_until[what] = now_ns + _SILENT_NS
+            log.warning("horizonserve: " + text, *args)
 
     def _open_view(self, mode, state, now_ns, now, num_running):
         queue, policy = self.queue, self.policy
@@ -257,7 +266,7 @@ class Shim:
     def _change_mode(self, mode):
         """A controller came, left, or changed its mode."""
         if mode == wire.MODE_NONE:
-            log.warning("horizonserve: no controller since %d ms; everything is visible, first come first served", wire.STALE_MS)
+            log.warning("horizonserve: no controller since %d ms; everything is visible, first come first served", wire.CONTROLLER_STALE_MS)
             self.queue.reclassify((), 0.0)
             self._class_epoch = self._used = None
         elif self.mode == wire.MODE_NONE:

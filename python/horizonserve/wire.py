@@ -36,6 +36,8 @@ RINGS_OFFSET = 49152
 MAX_KIND = 11
 HEARTBEAT_MS = 100
 STALE_MS = 250
+# A controller beats every 50 ms at least. It is given up early enough for one more step to begin within STALE_MS of its last beat.
+CONTROLLER_STALE_MS = 200
 LOCK_JANITOR = 0
 LOCK_CONTROLLER = 1
 LOCK_STAGE0 = 16
@@ -125,7 +127,6 @@ _HEADER, _BANK, _CLASS, _EVENT, _ANSWER = (_struct(f) for f in (HEADER, BANK, CL
 CLASSES_STRUCT = _struct(CLASSES)
 _BOUNDARY = _struct([(n, t, at - 8) for n, t, at in BOUNDARY[1:6]])
 _CRC = struct.Struct("<I")
-_NS_STALE = STALE_MS * 1_000_000
 
 
 class WireError(Exception):
