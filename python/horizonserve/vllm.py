@@ -35,10 +35,6 @@ def may_hide(request):
     )
 
 
-def _is_running(request):
-    return request.status is _RUNNING
-
-
 def _prefill_done(request):
     return request.num_computed_tokens >= request.num_prompt_tokens
 
@@ -82,7 +78,7 @@ class HorizonMixin:
             tokens = output.total_num_scheduled_tokens
             return output
         finally:
-            shim.end_step(tokens, self.running, _is_running)
+            shim.end_step(tokens, self.running, _RUNNING)
 
     def update_from_output(self, *args, **kwargs):
         result = super().update_from_output(*args, **kwargs)
