@@ -51,7 +51,7 @@ def measure(waiting, steps):
     queue, number, running = shim.queue, 0, [None] * 64
     for number in range(waiting):
         queue.add_request(Request(number))
-    samples = {"begin": [], "admit": [], "end": []}
+    samples = {"begin": [], "admit": [], "end": [], "tell": []}
     clock = time.perf_counter_ns
     for k in range(steps + 200):
         segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
@@ -65,13 +65,16 @@ def measure(waiting, steps):
         c = clock()
         shim.end_step(100, running, "running")
         d = clock()
+        shim.tell_step()
+        e = clock()
         if k >= 200:
-            for name, took in (("begin", b - a), ("admit", c - b), ("end", d - c)):
+            for name, took in (("begin", b - a), ("admit", c - b), ("end", d - c), ("tell", e - d)):
                 samples[name].append(took)
         if request is not None:
             shim.ended(request, False, 1)
             number += 1
             queue.add_request(Request(number))
+        shim.after_output(lambda r: 1, lambda r: True)
     segment.close()
     result = {}
     for name, values in samples.items():

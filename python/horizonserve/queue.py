@@ -177,10 +177,19 @@ class HorizonQueue:
         self._top = _UNKNOWN
         self.viewing = True
 
-    def end(self):
+    def prepare(self, limit):
+        """Makes the choice within a cap of `limit` ahead of the next view, which mostly finds it as it needs it."""
+        chosen = self._long
+        if self._keep_deadlines and limit >= 0 and (chosen.stale or limit != chosen.limit):
+            chosen.choose(limit)
+
+    def close(self):
         """Closes the view; everything is visible again."""
         self.viewing = False
         self._top = _UNKNOWN
+
+    def take_changes(self):
+        """What views since the last call gave out, with its place, and what was put back."""
         popped, preempted = self.popped, self.preempted
         if popped:
             self.popped = []

@@ -50,6 +50,8 @@ class Shim:
         self._order_flags = 0
         self._awaiting = set()
         self.admitted = 0
+        #: What a step left to be told: scheduled tokens, running requests, the status of a running one; None when all is told.
+        self.untold = None
         self._caught_up = True
         self._told_refused = 0
 
@@ -90,6 +92,8 @@ class Shim:
 
     def ended(self, request, aborted, output_tokens):
         """A request is gone, finished or aborted."""
+        if self.untold is not None:
+            self.tell_step()
         entry = getattr(request, "horizon_entry", None)
         if entry is None or self.entries.get(entry.slot) is not entry:
             return
@@ -119,6 +123,8 @@ class Shim:
 
     def begin_step(self, num_running):
         """At the boundary: decides what this step may see."""
+        if self.untold is not None:
+            self.tell_step()
         start = now_ns = _monotonic_ns()
         # The clock of a test may be virtual; whether a controller lives is a matter of real time.
         if self.clock is not _monotonic_ns:
@@ -200,20 +206,28 @@ class Shim:
         return True
 
     def end_step(self, scheduled_tokens, running, running_status):
-        """After the engine's own scheduling: everything is visible again, and the controller is told what happened."""
-        popped, preempted = self.queue.end()
-        admitted = 0
+        """After the engine's own scheduling: everything is visible again. What happened is told by `tell_step`."""
+        self.queue.close()
+        self.untold = scheduled_tokens, len(running), running_status
+
+    def tell_step(self):
+        """Counts what a step admitted and preempted, and tells the controller. The engine calls it once the step is under way on the
+        device, where it costs no time; whatever comes next makes up for it otherwise."""
+        tokens, running, running_status = self.untold
+        self.untold = None
+        popped, preempted = self.queue.take_changes()
         for entry in preempted:
             self._leave_shared(entry)
             if self.mode and entry.told:
                 self.teller.change(wire.PREEMPT, entry, 0)
+        admitted = 0
         for entry, where in popped:
             if entry.request.status is running_status:
                 admitted += 1
                 self._admit(entry, where)
         self.admitted = admitted
         if self.mode:
-            self.teller.step(self, scheduled_tokens, len(running))
+            self.teller.step(self, tokens, running)
 
     def _admit(self, entry, where):
         if where == _LONG_ORDINARY or where == ORDINARY:
@@ -234,8 +248,14 @@ class Shim:
 
     def after_output(self, output_tokens_of, prefill_done):
         """After the model's output: first responses and renewed prefills. Looks at those alone that still await one."""
-        if not self._awaiting:
-            return
+        if self.untold is not None:
+            self.tell_step()
+        if self._awaiting:
+            self._look_at_awaiting(output_tokens_of, prefill_done)
+        # A choice that changed is made now, and not at the boundary.
+        self.queue.prepare(self.policy.limit())
+
+    def _look_at_awaiting(self, output_tokens_of, prefill_done):
         now = self.clock()
         for entry in [e for e in self._awaiting if prefill_done(e.request)]:
             tokens = output_tokens_of(entry.request)

@@ -8,6 +8,8 @@ from .waiting import LONG, LOST, ORDINARY, PROTECTED, SHORT
 
 _ALL = 63
 _HAIR = 1e-9
+#: Place of the cap in the rules of a state; what it counts stands behind it.
+_CAP = 6
 _LONG_LOST = LONG * 3 + LOST
 _LONG_ORDINARY = LONG * 3 + ORDINARY
 _SHOWS_ALL = (_ALL, -1, False, False)
@@ -59,9 +61,8 @@ class StepPolicy:
         shown = bases[hidden]
         limit = -1
         if cap >= 0:
-            limit = cap - (self.long_ordinary if cap_shared else self.long_ordinary_prefill)
-            if limit < 0:
-                limit = 0
+            held = self.long_ordinary if cap_shared else self.long_ordinary_prefill
+            limit = cap - held if cap > held else 0
         in_shared = self.in_shared
         rescue = False
         if triage:
@@ -107,6 +108,13 @@ class StepPolicy:
         urgent = counts[PROTECTED]
         everyone = urgent + counts[ORDINARY]
         self.n = n_min if everyone == 0 else int(n_min + (urgent / everyone) * (state.nMax - n_min) + 0.5)
+
+    def limit(self):
+        """How many ordinary long-path requests the next step may show by its cap, as far as is known now; -1 without a cap."""
+        if self._rules is None or self._rules[_CAP] < 0:
+            return -1
+        held = self.long_ordinary if self._rules[_CAP + 1] else self.long_ordinary_prefill
+        return max(0, self._rules[_CAP] - held)
 
     def forced(self):
         """The engine runs nothing and the view is empty: whatever the rules say, work goes on."""

@@ -80,6 +80,13 @@ class HorizonMixin:
         finally:
             shim.end_step(tokens, self.running, _RUNNING)
 
+    def get_grammar_bitmask(self, *args, **kwargs):
+        """The engine asks for it after it has sent the step to the device: the moment to tell the controller about the step."""
+        shim = self.horizon
+        if shim is not None and shim.untold is not None:
+            shim.tell_step()
+        return super().get_grammar_bitmask(*args, **kwargs)
+
     def update_from_output(self, *args, **kwargs):
         result = super().update_from_output(*args, **kwargs)
         if self.horizon is not None:

@@ -101,7 +101,8 @@ def _history(seed, by_priority):
         while running and rng.random() < 0.3:
             # Preempted, in the middle of a step.
             queue.prepend_request(running.pop(rng.randrange(len(running))))
-        queue.end()
+        queue.close()
+        queue.take_changes()
         if rng.random() < 0.3 and len(queue):
             queue.remove_request(rng.choice(list(queue)))
         assert len(list(queue)) == len(queue)
