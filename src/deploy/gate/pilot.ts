@@ -3,11 +3,12 @@
  * The pilot: the baseline against itself, to learn the noise floor before anything is claimed. From its spread follow the
  * number of pairs a stage needs and the smallest improvement the budget of pairs can show. Pilot runs are never evidence.
  */
+
+import { seededRandom } from '../seeded-random.js'
 import type { GateDeclaration } from './declaration.js'
 import { effectTest } from './effect.js'
 import { logEffect } from './judge.js'
 import { type Metric, metricName, type PairedRuns } from './metric.js'
-import { seededRandom } from './seeded-random.js'
 
 export interface PilotMetric {
   readonly metric: string
