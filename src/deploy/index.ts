@@ -35,7 +35,6 @@ export {
 export type { Metric, PairedRuns, RunSamples } from './gate/metric.js'
 export { type PilotReport, sizeFromPilot } from './gate/pilot.js'
 export { runOrder } from './gate/run-order.js'
-export { type SeededRandom, seededRandom } from './gate/seeded-random.js'
 export { type Backend, type BackendSession, inProcessBackend } from './harness/backend.js'
 export { EXACT, firstDifference, type Tolerances } from './harness/compare.js'
 export { drive, measureRun, type RequestRecord, type ScriptedRequest } from './harness/drive.js'
@@ -102,3 +101,4 @@ export {
 export type { Missing } from './search/missing.js'
 export { type Plan, type PlanOptions, type PlanResult, plan } from './search/plan.js'
 export { type PlanRow, paretoChart, planRow, renderPlans } from './search/render-plans.js'
+export { type SeededRandom, seededRandom } from './seeded-random.js'

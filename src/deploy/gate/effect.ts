@@ -4,6 +4,7 @@
  * Effects are log ratios of costs (baseline over candidate): positive is better, and times and rates read alike.
  */
 import { HorizonError } from '../../core/errors.js'
+import type { SeededRandom } from '../seeded-random.js'
 import { type LabelSwapTest, labelSwapTest } from './label-swap.js'
 import {
   costSamples,
@@ -15,7 +16,6 @@ import {
   quantile,
   samplesNeeded,
 } from './metric.js'
-import type { SeededRandom } from './seeded-random.js'
 import { boundsFrom, locationBounds, walshAverages } from './signed-rank.js'
 
 export interface EffectTest {

@@ -6,7 +6,7 @@
  * coin; conservative when a single run carries the tail, which is the honest answer. Assumes a candidate that scales times
  * when testing against an effect other than none.
  */
-import { type SeededRandom, seededRandom } from './seeded-random.js'
+import { type SeededRandom, seededRandom } from '../seeded-random.js'
 import { mergeSides, type PairWeights, quantileLogRatio, sortSide } from './tail-pairs.js'
 
 /** A prepared test: sorting is paid once, each hypothesis costs one merge and the relabellings. */

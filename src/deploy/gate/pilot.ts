@@ -4,12 +4,13 @@
  * number of pairs a stage needs and the smallest improvement the budget of pairs can show. Pilot runs are never evidence, so
  * that a pilot may look at itself and go on, or be made anew, without a price.
  */
+
+import { seededRandom } from '../seeded-random.js'
 import type { GateDeclaration } from './declaration.js'
 import { effectTest } from './effect.js'
 import { logEffect } from './judge.js'
 import { type Metric, metricName, type PairedRuns } from './metric.js'
 import { normalQuantile } from './normal.js'
-import { seededRandom } from './seeded-random.js'
 
 export interface PilotMetric {
   readonly metric: string

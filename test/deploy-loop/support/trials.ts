@@ -6,7 +6,7 @@ import { type GateDeclaration, gateSchema } from '../../../src/deploy/gate/decla
 import { judge, logEffect, type Outcome } from '../../../src/deploy/gate/judge.js'
 import type { PairedRuns, RunSamples, Statistic } from '../../../src/deploy/gate/metric.js'
 import { pilotLength, refusal, sizeFromPilot } from '../../../src/deploy/gate/pilot.js'
-import { seededRandom } from '../../../src/deploy/gate/seeded-random.js'
+import { seededRandom } from '../../../src/deploy/seeded-random.js'
 import { type NoiseShape, noiseSeries } from './noise.js'
 import { ORDER_RULE_PAIRS, orderStatisticRule } from './order-statistic-rule.js'
 
