@@ -244,6 +244,16 @@ describe('the MCP server, driven by the official client over stdio', () => {
       ['record', { variant: 'x', step: 'accept' }],
       ['record', { variant: 'x', step: 'measure', latencyMs: 1 }],
       ['record', { variant: 'x', step: 'measure', maxSeconds: Number.MAX_VALUE }],
+      ['record', { variant: 'x', step: 'measure', maxSeconds: -1 }],
+      ['plan', { gpus: 1e308 }],
+      ['plan', { gpus: 1, minRatePerSec: Number.NaN }],
+      ['plan', { gpus: 1, hardware: 'x'.repeat(1_000_000) }],
+      ['status', { gpus: -1 }],
+      ['next', { cursor: '9'.repeat(1_000_000) }],
+      ['propose', { seed: { limit: 1e9 } }],
+      ['propose', { seed: { rules: Array.from({ length: 1000 }, () => 'stream-edge') } }],
+      ['emit', { gpus: 1, format: 'mermaid', folder: 'app/serve.js' }],
+      ['explain', { topic: 'x'.repeat(1_000_000) }],
       ['explain', { topic: '' }],
       ['explain', []],
       ['explain', 'gate'],
@@ -262,11 +272,21 @@ describe('the MCP server, driven by the official client over stdio', () => {
       ['record', { variant: 'toString', step: 'implement' }],
       ['record', { variant: 'never-proposed', step: 'implement' }],
       ['explain', { topic: '__proto__' }],
+      ['explain', { topic: 'constructor' }],
+      // The schema drops the key, and nothing inherits from it.
+      ['record', JSON.parse('{"variant": "x", "step": "implement", "__proto__": {"a": 1}}')],
+      ['validate', { pipeline: '\ud800' }],
+      ['validate', { pipeline: 'app' }],
+      ['emit', { gpus: 1, format: 'mermaid', file: '__proto__' }],
       ['validate', { pipeline: 'missing.yaml' }],
     ] as const) {
       if (name === 'record' && args.variant === 'toString') continue
       expect((await call(name, args)).isError).toBe(true)
     }
+    // A page past the end is an empty last one.
+    const past = (await call('analyse', { cursor: '999999999' })).body
+    expect(past.findings).toEqual([])
+    expect(past.nextCursor).toBeUndefined()
     expect((await call('validate')).body).toMatchObject({ ok: true })
     expect(listing(dirname(project))).toEqual(before)
     expect(existsSync(join(dirname(project), 'out'))).toBe(false)
