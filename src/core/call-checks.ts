@@ -3,6 +3,7 @@
  * What the scheduler refuses in a call: the errors of its API, each naming the field, what was expected and what was got.
  */
 import { expectThat, HorizonError } from './errors.js'
+import type { ClassTable } from './request-class.js'
 
 export function staleHandle(handle: number): HorizonError {
   return new HorizonError('ERR_CORE_STALE_HANDLE', 'no live request has this handle', {
@@ -12,18 +13,11 @@ export function staleHandle(handle: number): HorizonError {
   })
 }
 
-export function wrongWork(className: string, got: number): HorizonError {
-  return new HorizonError('ERR_CORE_PROFILER', 'the profiler wrote an impossible time', {
-    field: `profile.${className}`,
-    expected: 'numbers of ms, at least 0',
-    got,
-  })
-}
-
-export function checkInput(field: string, value: number | undefined, max: number): number {
+/** An input of a request, 0 when it is left out. */
+export function checkInput(field: string, value: number | undefined, most: number): number {
   if (value === undefined) return 0
   expectThat(
-    value >= 0 && value <= max,
+    value >= 0 && value <= most,
     'ERR_CORE_INPUT',
     'impossible input',
     field,
@@ -31,4 +25,37 @@ export function checkInput(field: string, value: number | undefined, max: number
     value,
   )
   return value
+}
+
+/** The index of a class. */
+export function checkClass(classes: ClassTable, name: string): number {
+  const c = classes.indexOf(name)
+  if (c === -1) {
+    throw new HorizonError('ERR_CORE_CLASS', 'unknown class', {
+      field: 'class',
+      expected: `one of ${classes.names.join(', ')}`,
+      got: name,
+    })
+  }
+  return c
+}
+
+/** `latest[0]`: the latest time seen. */
+export function checkTime(nowMs: number, latest: Float64Array): void {
+  expectThat(
+    nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY,
+    'ERR_CORE_TIME',
+    'impossible time',
+    'nowMs',
+    'a finite number of ms, at least 0',
+    nowMs,
+  )
+  if (nowMs < latest[0]!) {
+    throw new HorizonError('ERR_CORE_CLOCK_BACK', 'the clock went back', {
+      field: 'nowMs',
+      expected: `at least ${latest[0]}`,
+      got: nowMs,
+      hint: 'Use one monotonic clock for arrivals and steps',
+    })
+  }
 }
