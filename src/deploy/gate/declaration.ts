@@ -89,7 +89,7 @@ export function requireEnoughRequests(gate: GateDeclaration, requestsPerRun: num
       field: metricName(metric),
       expected: `at least ${needed} samples ${isPooled(metric.statistic) ? 'over the pilot' : 'in every run'}`,
       got,
-      hint: `A run has ${requestsPerRun} requests and the pilot ${gate.pilotPairs} pairs: lengthen 'measure', raise 'pilotPairs', or judge the median`,
+      hint: `A run has ${requestsPerRun} requests and the pilot ${gate.pilotPairs} pairs: lengthen 'measure', raise 'pilotPairs', or judge the median; once declared, only a loop that has measured nothing may be begun again`,
     })
   }
 }

@@ -92,11 +92,11 @@ function pooledTest(metric: Metric, test: LabelSwapTest): EffectTest {
     metric,
     resampledPairs: test.numPairs,
     estimate: test.estimate,
-    above: (effect, alpha) => test.pAtMost(effect) <= alpha,
-    below: (effect, alpha) => test.pAtLeast(effect) <= alpha,
+    above: (effect, alpha) => test.refutesAtMost(effect, alpha),
+    below: (effect, alpha) => test.refutesAtLeast(effect, alpha),
     bounds: (alpha) => ({
-      lower: invert(test.estimate, -1, (effect) => test.pAtMost(effect) <= alpha),
-      upper: invert(test.estimate, 1, (effect) => test.pAtLeast(effect) <= alpha),
+      lower: invert(test.estimate, -1, (effect) => test.refutesAtMost(effect, alpha)),
+      upper: invert(test.estimate, 1, (effect) => test.refutesAtLeast(effect, alpha)),
     }),
     resample: (random) => test.resample(random),
   }

@@ -48,10 +48,13 @@ export function largestTail(n: number, alpha: number): number {
   const key = `${n}:${alpha}`
   const known = tails.get(key)
   if (known !== undefined) return known
-  const k = n <= EXACT_PAIRS ? exactTail(n, alpha) : expandedTail(n, 0.995 * alpha)
+  const k = n <= EXACT_PAIRS ? exactTail(n, alpha) : expandedTail(n, SAFE_SIDE * alpha)
   tails.set(key, k)
   return k
 }
+
+/** Share of the level that is used where the distribution is expanded: more than the expansion can be wrong by. */
+const SAFE_SIDE = 0.99
 
 /** Pairs up to which the distribution is added up; its cost grows with their cube. */
 const EXACT_PAIRS = 250
@@ -78,7 +81,7 @@ function exactTail(n: number, alpha: number): number {
 
 /**
  * The same by the normal distribution with the fourth cumulant's correction (Edgeworth). From 250 pairs its relative error is
- * below 0.3 % for levels down to 1e-5; the caller gives away 0.5 % of the level for it.
+ * below half a percent for levels down to 1e-5.
  */
 export function expandedTail(n: number, alpha: number): number {
   const mean = (n * (n + 1)) / 4

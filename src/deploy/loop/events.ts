@@ -13,7 +13,10 @@ export const variantId = z
 
 const text = (max: number) => z.string().min(1).max(max)
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
-const samples = z.array(z.number().nonnegative()).max(100_000).readonly()
+/** Most samples of one kind that a run may leave in the journal. */
+export const MAX_SAMPLES = 100_000
+
+const samples = z.array(z.number().nonnegative()).max(MAX_SAMPLES).readonly()
 const runSamples = z.strictObject({
   firstOutputMs: samples,
   gapMs: samples,

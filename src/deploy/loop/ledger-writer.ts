@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
+import { containedPath } from './contained-path.js'
 import type { LoopEvent } from './events.js'
 import { openJournal } from './journal.js'
 import { foldJournal, foldLine } from './ledger.js'
@@ -26,7 +27,10 @@ const LOCK_FILE = 'journal.lock'
 
 /** Opens or begins the loop in the project's folder. */
 export function openLedger(project: LoopProject): LedgerWriter {
-  mkdirSync(project.folder, { recursive: true })
+  const { root, folder } = project
+  mkdirSync(root === undefined ? folder : containedPath(root, folder, 'folder'), {
+    recursive: true,
+  })
   const unlock = takeLock(join(project.folder, LOCK_FILE))
   try {
     const { journal, lines } = openJournal(join(project.folder, JOURNAL_FILE))
@@ -77,7 +81,10 @@ function requireSame(ledger: Ledger, project: LoopProject, fixed: string): void 
     {
       field: join(project.folder, JOURNAL_FILE),
       expected: 'what was declared before the first measurement',
-      hint: 'Put them back, or begin a new loop in another folder: verdicts of two declarations do not mix',
+      hint:
+        ledger.runsDriven === 0
+          ? `Nothing was measured yet: remove ${project.folder} and begin again, or put them back`
+          : 'Put them back, or begin a new loop in another folder: verdicts of two declarations do not mix',
     },
   )
 }

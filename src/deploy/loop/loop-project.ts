@@ -26,6 +26,8 @@ export interface LegalFinding {
 
 export interface LoopProject {
   readonly name: string
+  /** Nothing outside it is written. @default `folder` */
+  readonly root?: string
   /** Where the journal and the workspaces live; made when missing. */
   readonly folder: string
   readonly gates: Readonly<Record<Target, GateDeclaration>>

@@ -8,7 +8,7 @@ import type { PairedRuns, RunSamples, Statistic } from '../../../src/deploy/gate
 import { pilotLength, refusal, sizeFromPilot } from '../../../src/deploy/gate/pilot.js'
 import { seededRandom } from '../../../src/deploy/seeded-random.js'
 import { type NoiseShape, noiseSeries } from './noise.js'
-import { ORDER_RULE_PAIRS, orderStatisticRule } from './order-statistic-rule.js'
+import { orderStatisticRule } from './order-statistic-rule.js'
 
 /** Noise of a shape, or real runs: of the face-to-face example on a quiet machine, of a hashing program on a busy one. */
 export type Source = NoiseShape | Recorded
@@ -80,24 +80,13 @@ function faster(run: RunSamples, saved: number): RunSamples {
   }
 }
 
-export interface Trial {
-  readonly outcome: Outcome | 'refused'
-  readonly pilotPairs: number
-  readonly pairs: number
-}
-
-/** One stage at level `alpha`; `insist` goes on with too few pairs where the pilot would refuse. */
-export function trial(
+/** What a pilot makes of a stage: how long it was itself, and the pairs of the stage; undefined when it refuses. */
+export function sizeTrial(
   draw: DrawPairs,
   gate: GateDeclaration,
-  options: {
-    readonly saved: number
-    readonly alpha: number
-    readonly seed: string
-    readonly insist?: boolean
-  },
-): Trial {
-  const { saved, alpha, seed, insist = false } = options
+  options: { readonly alpha: number; readonly seed: string },
+): { readonly pilotPairs: number; readonly pairs: number | undefined } {
+  const { alpha, seed } = options
   const pilot: PairedRuns[] = []
   const report = () => sizeFromPilot(pilot, gate, alpha, seed)
   for (let missing = gate.pilotPairs; missing > 0; ) {
@@ -106,21 +95,37 @@ export function trial(
     missing = Math.min(pilotLength(report(), gate) - pilot.length, pilot.length)
   }
   const sized = report()
-  const { pairs: numPairs, pilotPairs } = sized
-  if (!insist && refusal(sized, gate, 0) !== undefined)
-    return { outcome: 'refused', pilotPairs, pairs: 0 }
-  const pairs = labelled(draw(numPairs, seed), saved, seed)
-  const { outcome } = judge(pairs, gate, { alpha, seed, bounds: false })
-  return { outcome, pilotPairs, pairs: numPairs }
+  const refused = refusal(sized, gate, 0) !== undefined
+  return { pilotPairs: pilot.length, pairs: refused ? undefined : sized.pairs }
 }
 
-/** The published rule on as many pairs as it wants. */
-export function orderRuleTrial(
+/** The verdict on neighbours that are labelled afresh. */
+export function judgeTrial(
+  neighbours: ReturnType<DrawPairs>,
+  gate: GateDeclaration,
+  options: { readonly saved: number; readonly alpha: number; readonly seed: string },
+): Outcome {
+  const { saved, alpha, seed } = options
+  return judge(labelled(neighbours, saved, seed), gate, { alpha, seed, bounds: false }).outcome
+}
+
+/** One stage at level `alpha`: pilot, sizing, fresh pairs, verdict. */
+export function trial(
   draw: DrawPairs,
+  gate: GateDeclaration,
+  options: { readonly saved: number; readonly alpha: number; readonly seed: string },
+): Outcome | 'refused' {
+  const { pairs } = sizeTrial(draw, gate, options)
+  return pairs === undefined ? 'refused' : judgeTrial(draw(pairs, options.seed), gate, options)
+}
+
+/** The published rule on the same neighbours, labelled alike; it wants exactly `ORDER_RULE_PAIRS`. */
+export function orderRuleTrial(
+  neighbours: ReturnType<DrawPairs>,
   gate: GateDeclaration,
   options: { readonly saved: number; readonly seed: string },
 ): Outcome {
-  const pairs = labelled(draw(ORDER_RULE_PAIRS, options.seed), options.saved, options.seed)
+  const pairs = labelled(neighbours, options.saved, options.seed)
   return orderStatisticRule(pairs, gate.primary[0]!, logEffect(gate.minimumEffect))
 }
 
