@@ -3,12 +3,13 @@
 import contextlib
 import json
 import os
+import sys
 import time
 from collections import deque
 from types import SimpleNamespace
 
 from harness import ROOT, Loop, make_request, make_scheduler
-from suite import Skip, case, segment_name
+from suite import case, segment_name
 
 from horizonserve import wire
 from horizonserve.classes import ClassBook, Features
@@ -257,7 +258,17 @@ def later_stages_publish_their_activity():
 
 @case
 def the_shared_file_of_mixed_requests_is_classified_alike():
-    path = ROOT / "test/golden/mixed-requests.json"
-    if not path.exists():
-        raise Skip("test/golden/mixed-requests.json is not there")
-    return {"cases": len(json.loads(path.read_text()))}
+    """The same file as in TypeScript, on the engine's own requests."""
+    sys.path.insert(0, str(ROOT / "test/golden"))
+    from classify_mixed_requests import classify
+
+    def engine_request(each, extra):
+        request = make_request("r", 8, 2, each.get("priority", 0), extra_args=extra)
+        request.mm_features = [SimpleNamespace(modality=m, mm_position=SimpleNamespace(length=10)) for m in each.get("inputs", ()) if m != "text"]
+        return request
+
+    answers = list(classify(json.loads((ROOT / "test/golden/mixed-requests.json").read_text()), engine_request))
+    wrong = [answer for answer in answers if answer[2] != answer[3]]
+    assert not wrong, wrong
+    assert len(answers) > 100
+    return {"cases": len(answers)}
