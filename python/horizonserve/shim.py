@@ -261,8 +261,12 @@ class Shim:
             self.tell_step()
         if self._awaiting:
             self._look_at_awaiting(output_tokens_of, prefill_done)
-        # A choice that changed is made now, and not at the boundary.
-        self.queue.prepare(self.policy.limit())
+        # What became due and a choice that changed are seen to now: the boundary finds little left.
+        if self.mode:
+            waiting, now = self.queue.set, self.clock() / 1e6
+            if waiting.due and waiting.due[0][0] < now:
+                waiting.refresh(now)
+            self.queue.prepare(self.policy.limit())
 
     def _look_at_awaiting(self, output_tokens_of, prefill_done):
         now = self.clock()

@@ -3,20 +3,35 @@
 Everything that a decision needs is the engine's own: its counts, its step number, its clock. What is published are the rules.
 """
 
+from functools import lru_cache
+
 from . import wire
 from .waiting import LONG, LOST, ORDINARY, PROTECTED, SHORT
 
 _ALL = 63
 _HAIR = 1e-9
-#: Place of the cap in the rules of a state; what it counts stands behind it.
-_CAP = 6
 _LONG_LOST = LONG * 3 + LOST
 _LONG_ORDINARY = LONG * 3 + ORDINARY
+_NO_LONG_LOST = _ALL & ~(1 << _LONG_LOST)
 _SHOWS_ALL = (_ALL, -1, False, False)
 
 
 def _bits(path, *statuses):
     return sum(1 << path * 3 + status for status in statuses)
+
+
+@lru_cache(64)
+def _phase(phase, flags):
+    """(phase, shown, what is shown too when the phase passes): before counts are looked at. Phase -1 hides nothing."""
+    if phase < 0:
+        return phase, _ALL, 0
+    other = LONG if phase == SHORT else SHORT
+    shown = _ALL & ~_bits(other, ORDINARY, PROTECTED, LOST)
+    if flags & wire.EXEMPT_PROTECTED:
+        shown |= _bits(other, PROTECTED)
+    if flags & wire.TRIAGE:
+        shown |= _bits(other, LOST)
+    return phase, shown, _bits(other, ORDINARY, PROTECTED) if flags & wire.TRIAGE else _bits(other, ORDINARY, PROTECTED, LOST)
 
 
 class StepPolicy:
@@ -25,6 +40,9 @@ class StepPolicy:
     def __init__(self):
         self._state = None
         self._rules = None
+        #: (phase, shown, what passing adds) of each place in the cycle under way, and those of all N seen.
+        self._cycle = ()
+        self._cycles = {}
         self.n = 0
         self.phase = -1
         self.passed = False
@@ -39,47 +57,48 @@ class StepPolicy:
     def reset(self):
         """Another controller, other rules: the cycle starts anew. Counts of what runs stay."""
         self.n, self.phase, self.passed, self.position, self.credit = 0, -1, False, 0, 0.0
+        self._state = None
 
     def decide(self, state, counts, always, step):
         """(shown, limit, rescue, one_lost): the mask of visible (path, status) groups, the cap on ordinary long-path ones (-1: none),
         whether to rescue a lost request, and whether at most one lost long-path request may be admitted."""
         if state is not self._state:
             self._take_rules(state)
-        if self._rules is None:
+        rules = self._rules
+        if rules is None:
             self.phase, self.passed = -1, False
             return _SHOWS_ALL
-        rotates, n_min, by_cycle, m, bases, passing, cap, cap_shared, triage, share_floor, long_downstream, conserves = self._rules
-        hidden = -1
-        if rotates:
+        cap, cap_shared, triage, share_floor, long_downstream, conserves, by_cycle = rules
+        if by_cycle:
             position = self.position
-            if not by_cycle or position == 0:
-                self._renew_n(state, counts, n_min)
-            n = self.n
-            at = position if by_cycle else step % (n + m)
-            self.position = position + 1 if position + 1 < n + m else 0
-            self.phase, hidden = (SHORT, LONG) if at < n else (LONG, SHORT)
-        shown = bases[hidden]
+            cycle = self._cycle if position else self._start_cycle(state, counts)
+            self.phase, shown, passing = cycle[position]
+            position += 1
+            self.position = position if position < len(cycle) else 0
+        else:
+            shown, passing = self._without_cycle(state, counts, step)
         limit = -1
         if cap >= 0:
             held = self.long_ordinary if cap_shared else self.long_ordinary_prefill
             limit = cap - held if cap > held else 0
-        in_shared = self.in_shared
-        rescue = False
+        on_short, on_long = self.in_shared
+        rescue = passed = False
         if triage:
-            if long_downstream or in_shared[LONG]:
-                shown &= ~(1 << _LONG_LOST)
+            if on_long or long_downstream:
+                shown &= _NO_LONG_LOST
             if counts[LOST] or counts[_LONG_LOST]:
                 self.credit += share_floor
                 if self.credit >= 1 - _HAIR:
                     self.credit -= 1
                     rescue = True
-        self.passed = False
         if conserves:
-            if hidden >= 0 and not (shown & 1 and counts[ORDINARY] or limit and shown & 1 << _LONG_ORDINARY and counts[_LONG_ORDINARY]):
-                self.passed = True
-                shown |= passing[hidden]
-            if not (always or rescue or long_downstream or in_shared[SHORT] or in_shared[LONG]) and _shows_nothing(shown, counts, limit):
+            if passing and not (shown & 1 and counts[0] or limit and shown & 8 and counts[3]):
+                passed = True
+                shown |= passing
+            if not (on_short or on_long or always or rescue or long_downstream) and _shows_nothing(shown, counts, limit):
+                self.passed = passed
                 return _SHOWS_ALL
+        self.passed = passed
         return shown, limit, rescue, triage
 
     def _take_rules(self, state):
@@ -89,32 +108,52 @@ class StepPolicy:
         if flags & wire.OBSERVE:
             self._rules = None
             return
-        triage = bool(flags & wire.TRIAGE)
-        # By what is hidden: the short path, the long path, and last nothing (-1).
-        bases = [_ALL & ~_bits(SHORT, ORDINARY, PROTECTED, LOST), _ALL & ~_bits(LONG, ORDINARY, PROTECTED, LOST), _ALL]
-        for always in [PROTECTED] * bool(flags & wire.EXEMPT_PROTECTED) + [LOST] * triage:
-            bases = [base | _bits(SHORT, always) | _bits(LONG, always) for base in bases]
-        passing = [_bits(path, ORDINARY, PROTECTED) | (0 if triage else _bits(path, LOST)) for path in (SHORT, LONG)]
+        by_cycle = flags & (wire.ROTATE | wire.CYCLE) == wire.ROTATE | wire.CYCLE
         self._rules = (
-            bool(flags & wire.ROTATE), state.nMin, bool(flags & wire.CYCLE), state.m, bases, passing,
-            state.longCap if flags & wire.LIMIT_LONG else -1, bool(flags & wire.CAP_SHARED),
-            triage, state.shareFloor, state.longDownstream, bool(flags & wire.WORK_CONSERVING),
+            state.longCap if flags & wire.LIMIT_LONG else -1, bool(flags & wire.CAP_SHARED), bool(flags & wire.TRIAGE),
+            state.shareFloor, state.longDownstream, bool(flags & wire.WORK_CONSERVING), by_cycle,
         )  # fmt: skip
+        self._cycles = {}
+        if by_cycle and self.position:
+            # The rules of a cycle under way hold from here on.
+            self._cycle = self._cycle_of(self.n, state)
+            self.position = min(self.position, len(self._cycle) - 1)
 
-    def _renew_n(self, state, counts, n_min):
+    def _start_cycle(self, state, counts):
+        self._renew_n(state, counts)
+        self._cycle = self._cycle_of(self.n, state)
+        return self._cycle
+
+    def _cycle_of(self, n, state):
+        cycle = self._cycles.get(n)
+        if cycle is None:
+            cycle = self._cycles[n] = [_phase(SHORT, state.flags)] * n + [_phase(LONG, state.flags)] * state.m
+        return cycle
+
+    def _without_cycle(self, state, counts, step):
+        """No rotation, or one that renews N at every step."""
+        if not state.flags & wire.ROTATE:
+            return _phase(-1, state.flags)[1:]
+        self._renew_n(state, counts)
+        self.phase, shown, passing = _phase(SHORT if step % (self.n + state.m) < self.n else LONG, state.flags)
+        return shown, passing
+
+    def _renew_n(self, state, counts):
         if state.n:
             self.n = state.n
             return
         urgent = counts[PROTECTED]
         everyone = urgent + counts[ORDINARY]
+        n_min = state.nMin
         self.n = n_min if everyone == 0 else int(n_min + (urgent / everyone) * (state.nMax - n_min) + 0.5)
 
     def limit(self):
         """How many ordinary long-path requests the next step may show by its cap, as far as is known now; -1 without a cap."""
-        if self._rules is None or self._rules[_CAP] < 0:
+        if self._rules is None:
             return -1
-        held = self.long_ordinary if self._rules[_CAP + 1] else self.long_ordinary_prefill
-        return max(0, self._rules[_CAP] - held)
+        cap, cap_shared = self._rules[:2]
+        held = self.long_ordinary if cap_shared else self.long_ordinary_prefill
+        return -1 if cap < 0 else max(0, cap - held)
 
     def forced(self):
         """The engine runs nothing and the view is empty: whatever the rules say, work goes on."""
