@@ -23,6 +23,7 @@ _SILENT_NS = 10_000_000_000
 _LOCKSTEP = wire.MODE_LOCKSTEP
 _ADMIT = wire.ADMIT
 _LONG_ORDINARY = LONG * 3 + ORDINARY
+_SKEW_NS = 1_000_000_000
 
 
 class Shim:
@@ -71,6 +72,8 @@ class Shim:
         now = self.clock()
         age = int((self.wall() - request.arrival_time) * 1e9) if request.arrival_time else 0
         # Another machine's clock, or one that jumped, must not put a deadline into the far past or future.
+        if not -_SKEW_NS <= age <= _MAX_AGE_NS:
+            self._complain("clock", "a request claims to have arrived %d s ago; counted as at most 60 s, and never as in the future", age // 1_000_000_000)
         arrival = now - min(max(age, 0), _MAX_AGE_NS)
         slot = self._free_slots.pop() if self._free_slots else self._new_slot()
         entry = Entry(request, features, arrival, wire.request_hash(features.external_id or str(request.request_id)), slot)

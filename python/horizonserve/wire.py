@@ -37,7 +37,7 @@ MAX_KIND = 11
 HEARTBEAT_MS = 100
 STALE_MS = 250
 # A controller beats every 50 ms at least. It is given up early enough for one more step to begin within STALE_MS of its last beat.
-CONTROLLER_STALE_MS = 200
+CONTROLLER_STALE_MS = 150
 LOCK_JANITOR = 0
 LOCK_CONTROLLER = 1
 LOCK_STAGE0 = 16

@@ -46,7 +46,7 @@ export const STALE_MS = 250
 export const CONTROLLER_BEAT_MS = 50
 
 /** The engine gives a controller up after this, ms: early enough for one more step to begin within `STALE_MS` of the last beat. */
-export const CONTROLLER_STALE_MS = 200
+export const CONTROLLER_STALE_MS = 150
 
 /** Bytes of the file on which locks are taken; they carry no data. The janitor's is held while a dead segment is removed. */
 export const LOCK = Object.freeze({ janitor: 0, controller: 1, stage0: 16 })

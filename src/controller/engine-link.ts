@@ -9,13 +9,7 @@ import { createRingReader, type RingReader } from '../adapters/ring.js'
 import { CONTROL_STATE, type Segment, type StageLine } from '../adapters/segment.js'
 import type { Scheduler } from '../core/index.js'
 import { NO_LADDER } from '../core/ladder.js'
-import {
-  type BoundaryQuestion,
-  QUESTION_BYTES,
-  readAnswered,
-  readBell,
-  readQuestion,
-} from './boundary.js'
+import { type BoundaryQuestion, questionReader, readAnswered, readBell } from './boundary.js'
 import { createLinkHealth } from './link-health.js'
 import { createMirror, type EngineMirror, type OnFirstResponse } from './mirror.js'
 import { monotonicNs } from './monotonic-clock.js'
@@ -78,10 +72,9 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   const { segment } = options
   const { buffer, header } = segment
   const u32 = new Uint32Array(buffer)
-  const shared = new Uint8Array(buffer)
-  const copy = new DataView(new ArrayBuffer(QUESTION_BYTES))
   const event = createEvent()
   const question: BoundaryQuestion = { nowNs: 0n, step: 0, running: 0, waiting: 0, cursor: 0 }
+  const readQuestion = questionReader(u32, question)
   const rings: RingReader[] = []
   for (let s = 0; s < header.numStages; s++) {
     rings.push(createRingReader(buffer, s, header.ringSlots, event, true))
@@ -219,7 +212,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
       lastBell = bell
       now = nowNs
       drain()
-      if (!readQuestion(shared, copy, question)) {
+      if (!readQuestion()) {
         counts.garbled += 1
         segment.acknowledge(bell)
         return true
