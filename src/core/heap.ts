@@ -35,7 +35,7 @@ export interface Heap {
 
 export function createEntry(list: WaitingList, segment: number, heap: Heap): Entry {
   // Keys begin as NaN, so that the engine stores them as doubles from the start.
-  return { key: Number.NaN, tie: Number.NaN, at: -1, slot: -1, list, segment, heap }
+  return { key: NaN, tie: NaN, at: -1, slot: -1, list, segment, heap }
 }
 
 /** Gives an entry the key of a request under an order. @hot */

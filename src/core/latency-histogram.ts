@@ -34,7 +34,7 @@ export class LatencyHistogram {
 
   /** Quantile `q` in [0, 1] by nearest rank, ms; NaN when empty. */
   quantile(q: number): number {
-    if (this.count === 0) return Number.NaN
+    if (this.count === 0) return NaN
     const rank = Math.max(1, Math.ceil(q * this.count))
     let seen = 0
     for (let bin = 0; bin < NUM_BINS; bin++) {

@@ -3,7 +3,7 @@
  * Live requests as rows of typed arrays, in chunks: a table grows by one chunk at a time and never copies what it holds.
  * A handle is `generation << slotBits | slot`, one small integer, so that a stale one is an error and not somebody else's request.
  */
-import { expectThat } from './errors.js'
+import { expectInteger } from './errors.js'
 
 export const CHUNK_BITS = 14
 export const CHUNK_SLOTS = 1 << CHUNK_BITS
@@ -47,7 +47,6 @@ export interface Chunk {
   /** Arrival sequence: the tie breaker everywhere. */
   readonly seq: Float64Array
   readonly admittedMs: Float64Array
-  readonly enteredDownstreamMs: Float64Array
   /** Estimated solo time in the shared stage up to the first response, ms. */
   readonly sharedWorkMs: Float64Array
   /** Estimated solo time downstream up to the first response, ms. */
@@ -96,8 +95,8 @@ export interface RequestTable {
 }
 
 export function createRequestTable({ maxRequests, initialRequests }: TableOptions): RequestTable {
-  checkCapacity('maxRequests', maxRequests, 1, 1 << 24)
-  checkCapacity('initialRequests', initialRequests, 0, maxRequests)
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.maxRequests', maxRequests, 1, 1 << 24)
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.initialRequests', initialRequests, 0, maxRequests)
   const slotBits = Math.max(1, Math.ceil(Math.log2(maxRequests)))
   const slotMask = (1 << slotBits) - 1
   const maxGeneration = Math.min(0xffff, (1 << (31 - slotBits)) - 1)
@@ -166,17 +165,6 @@ export function createRequestTable({ maxRequests, initialRequests }: TableOption
   return table
 }
 
-function checkCapacity(field: string, got: number, least: number, most: number): void {
-  expectThat(
-    Number.isInteger(got) && got >= least && got <= most,
-    'ERR_CORE_CAPACITY',
-    'impossible capacity',
-    `capacity.${field}`,
-    `an integer from ${least} to ${most}`,
-    got,
-  )
-}
-
 function createChunk(): Chunk {
   const f64 = (): Float64Array => new Float64Array(CHUNK_SLOTS)
   const i32 = (): Int32Array => new Int32Array(CHUNK_SLOTS)
@@ -186,7 +174,6 @@ function createChunk(): Chunk {
     deadlineMs: f64(),
     seq: f64(),
     admittedMs: f64(),
-    enteredDownstreamMs: f64(),
     sharedWorkMs: f64(),
     downstreamWorkMs: f64(),
     downstreamBusyMs: f64(),

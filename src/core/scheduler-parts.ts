@@ -56,7 +56,7 @@ export function createParts<Name extends string>(
   })
   const estimates = createEstimates(classes, options.estimates)
   const { slowdown, waitMs } = estimates
-  const cells = Float64Array.of(0, Number.NaN)
+  const cells = Float64Array.of(0, NaN)
   const waitingSet = createWaitingSet(table, classes, order, urgency, cells, slowdown, waitMs)
   const signals = createSignals(classes, waitingSet.counts)
   const groups = createGroups(classes)
@@ -69,7 +69,7 @@ export function createParts<Name extends string>(
     events: announcer.events,
     cells,
     inputs: new Float64Array(4),
-    latest: Float64Array.of(Number.NEGATIVE_INFINITY),
+    latest: Float64Array.of(-Infinity),
     profiler,
     table,
     waitingSet,

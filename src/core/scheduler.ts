@@ -6,7 +6,7 @@
 import { createArrivals } from './arrivals.js'
 import { checkTime, staleHandle } from './call-checks.js'
 import type { Decision } from './decision.js'
-import { expectThat, HorizonError } from './errors.js'
+import { expectNumber, expectThat } from './errors.js'
 import { explainRequest } from './explain.js'
 import { createLifecycle } from './lifecycle.js'
 import type { Metrics } from './metrics.js'
@@ -131,25 +131,11 @@ export function createScheduler<const Name extends string>(
       const isReading = typeof pressure === 'object'
       const value = isReading ? pressure.value : pressure
       const stampMs = isReading ? pressure.timestampMs : nowMs
-      expectThat(
-        value === undefined || (value >= 0 && value <= 1),
-        'ERR_CORE_PRESSURE',
-        'impossible pressure',
-        'pressure',
-        'a number in [0, 1]',
-        value,
-      )
+      if (value !== undefined) expectNumber('ERR_CORE_PRESSURE', 'pressure', value, 0, 1)
       checkTime(nowMs, latest)
-      expectThat(
-        Number.isFinite(stampMs),
-        'ERR_CORE_PRESSURE',
-        'impossible time of a pressure sample',
-        'pressure.timestampMs',
-        'a finite number of ms on the clock of nowMs',
-        stampMs,
-      )
+      expectNumber('ERR_CORE_PRESSURE', 'pressure.timestampMs', stampMs, -Number.MAX_VALUE)
       cells[0] = nowMs
-      cells[1] = value ?? Number.NaN
+      cells[1] = value ?? NaN
       stamp[0] = stampMs
       return decide(downstreamActive)
     },
@@ -198,13 +184,14 @@ export function createScheduler<const Name extends string>(
     idOf: (handle) => ids.get(handle),
     setSlowdown(className, factor) {
       const c = classes.indexOf(className)
-      if (c === -1 || !(factor >= 1 && Number.isFinite(factor))) {
-        throw new HorizonError('ERR_CORE_INPUT', 'impossible slowdown', {
-          field: `slowdown.${className}`,
-          expected: 'a known class and a finite factor of at least 1',
-          got: factor,
-        })
-      }
+      expectThat(
+        c !== -1 && factor >= 1 && factor < Infinity,
+        'ERR_CORE_INPUT',
+        'impossible slowdown',
+        `slowdown.${className}`,
+        'a known class and a finite factor of at least 1',
+        factor,
+      )
       estimates.setSlowdown(c, factor)
     },
     explain: (handle) => explainRequest(scheduler, slotOf(handle)),

@@ -36,11 +36,11 @@ export function createStep(
   const cap = policy.cap()
   const stamp = new Float64Array(1)
   /** Timestamp of the newest sample. */
-  const newest = Float64Array.of(Number.NEGATIVE_INFINITY)
+  const newest = Float64Array.of(-Infinity)
   const sample: PressureSample = {
-    value: Number.NaN,
+    value: NaN,
     kind: 'none',
-    timestampMs: Number.NEGATIVE_INFINITY,
+    timestampMs: -Infinity,
     source: 'none',
   }
   /** Handles and statuses that changed in this step, for whoever listens. */
@@ -74,8 +74,7 @@ export function createStep(
       value = sample.value
       stampMs = sample.timestampMs
     }
-    signals.pressureIsNew =
-      value >= 0 && value <= 1 && stampMs > newest[0]! && stampMs < Number.POSITIVE_INFINITY
+    signals.pressureIsNew = value >= 0 && value <= 1 && stampMs > newest[0]! && stampMs < Infinity
     if (!signals.pressureIsNew) return
     newest[0] = stampMs
     times[TIME.pressure] = value

@@ -64,7 +64,7 @@ export function createWaitingHeaps(
   const repairDue = (list: WaitingList): void => {
     const { firstLive, firstOrdinary } = list
     const entry = list.places[DUE]!
-    let key = Number.POSITIVE_INFINITY
+    let key = Infinity
     if (firstOrdinary !== -1) {
       const deadline = chunks[firstOrdinary >> CHUNK_BITS]!.deadlineMs[firstOrdinary & CHUNK_MASK]!
       const x = list.protectMs
@@ -77,7 +77,7 @@ export function createWaitingHeaps(
       if (lost < key) key = lost
     }
     // An infinite threshold is never crossed; infinity minus infinity is no key.
-    if (!(key < Number.POSITIVE_INFINITY)) due.remove(entry)
+    if (!(key < Infinity)) due.remove(entry)
     else if (entry.at === -1 || entry.key !== key) {
       entry.key = key
       entry.tie = list.id

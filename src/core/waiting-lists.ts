@@ -66,10 +66,10 @@ export function createWaitingLists(
       firstLive: -1,
       firstOrdinary: -1,
       // NaN, so that the engine stores them as doubles from the start.
-      protectMs: Number.NaN,
-      loseMs: Number.NaN,
+      protectMs: NaN,
+      loseMs: NaN,
       workMs: bucketMs[bucket]!,
-      orderKey: Number.NaN,
+      orderKey: NaN,
       isDirty: false,
       places: [],
       custom,

@@ -100,8 +100,8 @@ export function createWaitingSet(
   const setThresholds = (list: WaitingList): void => {
     const c = list.classIndex
     const estimateMs = slowdownUsed[c]! * list.workMs + waitUsed[c]!
-    const loseMs = uLost > 0 ? uLost * estimateMs : Number.NEGATIVE_INFINITY
-    const protectMs = uGuard > 0 ? uGuard * estimateMs : Number.NEGATIVE_INFINITY
+    const loseMs = uLost > 0 ? uLost * estimateMs : -Infinity
+    const protectMs = uGuard > 0 ? uGuard * estimateMs : -Infinity
     list.loseMs = loseMs
     // Without a guard the protected segment is empty: a request goes from ordinary to lost.
     list.protectMs = Math.max(protectMs, loseMs)
