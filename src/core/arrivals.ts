@@ -2,8 +2,10 @@
  * @module
  * How a request enters: checked, annotated by the profiler, stamped with its deadline, and put into its list.
  */
+
 import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
 import { checkClass, checkInput, checkTime } from './call-checks.js'
+import { doubles } from './columns.js'
 import { ABOVE_0, expectNumber, HorizonError } from './errors.js'
 import { INPUT, WORK } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, WAITING } from './request-table.js'
@@ -22,8 +24,8 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
   const { classes, profiler, inputs, cells, latest, table, waitingSet, recorder } = parts
   const { ids, handles } = parts
   const { chunks } = table
-  const work = new Float64Array(3)
-  const nextSeq = new Float64Array(1)
+  const work = doubles(3)
+  const nextSeq = doubles(1)
 
   /** Asks the profiler, and holds its answer to what the estimates can carry. */
   const annotate = (c: number): void => {

@@ -6,7 +6,9 @@
  *
  * r = slowdown * work + expected downstream wait (ARCHITECTURE.md, item 8); the paper's estimate leaves the wait out.
  */
+
 import { bucketCell, bucketInCell, bucketMs, bucketOf } from './bucket.js'
+import { doubles } from './columns.js'
 import { expectInteger, expectNumber } from './errors.js'
 import { type ClassTable, LONG } from './request-class.js'
 import type { Chunk } from './request-table.js'
@@ -58,13 +60,13 @@ export function createEstimates(
   expectNumber(code, 'estimates.slowdownGain', slowdownGain, 0, 1)
   expectNumber(code, 'estimates.maxSlowdown', maxSlowdown, 1)
   expectInteger(code, 'estimates.downstreamConcurrency', downstreamConcurrency, 1)
-  const slowdown = new Float64Array(count).fill(1)
-  const waitMs = new Float64Array(count)
+  const slowdown = doubles(count).fill(1)
+  const waitMs = doubles(count)
   /** Exact moving average of the slowdown per class. */
   const measured = slowdown.slice()
   /** Long-path requests between admission and end, and the solo ms they occupy downstream. */
   let numInFlight = 0
-  const busyMs = new Float64Array(1)
+  const busyMs = doubles(1)
 
   /**
    * Expected wait of the next arrival at a downstream stage with c servers and n requests in flight: (n - c + 1) departures of

@@ -113,8 +113,8 @@ export function createMerge(
       next = chunks[slot >> CHUNK_BITS]!.next[slot & CHUNK_MASK]!
       if (
         segment === SINGLE ||
-        (segment === PROTECTED && next === list.firstOrdinary) ||
-        (segment === LOST && next === list.firstLive)
+        (segment === PROTECTED && next === list.ordinary) ||
+        (segment === LOST && next === list.live)
       )
         next = -1
       isTaken = true

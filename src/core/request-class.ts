@@ -2,6 +2,7 @@
  * @module
  * Classes of requests: modalities, SLO and path (paper, section 4.2). A class is an index inside the core; its name lives here.
  */
+import { bytes, doubles } from './columns.js'
 import { ABOVE_0, expectInteger, expectNumber, HorizonError } from './errors.js'
 
 /** `short`: the first response leaves after the shared stage. `long`: it needs a downstream stage. */
@@ -41,9 +42,9 @@ export function createClassTable<Name extends string>(
 ): ClassTable<Name> {
   expectInteger('ERR_CORE_CLASSES', 'classes', specs.length, 1, MAX_CLASSES)
   const index = new Map<string, number>()
-  const path = new Uint8Array(specs.length)
-  const sloMs = new Float64Array(specs.length)
-  const priority = new Float64Array(specs.length)
+  const path = bytes(specs.length)
+  const sloMs = doubles(specs.length)
+  const priority = doubles(specs.length)
   for (const [i, spec] of specs.entries()) {
     const field = `classes.${spec.name}`
     if (index.has(spec.name)) {

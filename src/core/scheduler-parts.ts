@@ -2,7 +2,9 @@
  * @module
  * The parts of a scheduler, wired together. What they do stands in their own files.
  */
+
 import { type AlwaysVisible, createAlwaysVisible } from './always-visible.js'
+import { doubles } from './columns.js'
 import { createEstimates, type Estimates } from './estimates.js'
 import { type Announcer, createAnnouncer, type SchedulerEmitter } from './events.js'
 import { createGroups, type Groups } from './groups.js'
@@ -68,7 +70,7 @@ export function createParts<Name extends string>(
     policy,
     events: announcer.events,
     cells,
-    inputs: new Float64Array(4),
+    inputs: doubles(4),
     latest: Float64Array.of(-Infinity),
     profiler,
     table,

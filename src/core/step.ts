@@ -2,6 +2,7 @@
  * @module
  * One step, in order: estimates and urgency brought up to the clock, signals, filters, cap, view, counts, events.
  */
+import { doubles } from './columns.js'
 import type { Decision, MutableDecision } from './decision.js'
 import type { PressureSample } from './ports.js'
 import { LONG } from './request-class.js'
@@ -34,7 +35,7 @@ export function createStep(
   const { times, inDownstream } = signals
   const filters = policy.filters()
   const cap = policy.cap()
-  const stamp = new Float64Array(1)
+  const stamp = doubles(1)
   /** Timestamp of the newest sample. */
   const newest = Float64Array.of(-Infinity)
   const sample: PressureSample = {

@@ -3,6 +3,7 @@
  * The request profiler: solo times from offline stage profiles (paper, section 4.2), interpolated over input tokens, audio seconds,
  * image and video counts. One profile per class, so the output path is part of the key. Weak where inputs interact: costs add up.
  */
+import { doubles } from '../core/columns.js'
 import { expectNumber, expectThat } from '../core/errors.js'
 import { INPUT, type Profiler, WORK } from '../core/ports.js'
 
@@ -42,7 +43,7 @@ export function requestProfiler(
   const shared: CompiledCost[] = []
   const downstream: CompiledCost[] = []
   const busy: CompiledCost[] = []
-  const decodeMs = new Float64Array(profiles.length)
+  const decodeMs = doubles(profiles.length)
   for (const [c, { name, profile }] of profiles.entries()) {
     const field = `profile.${name}`
     shared.push(compile(profile.shared, `${field}.shared`))

@@ -6,6 +6,7 @@
  * Lost requests get a share floor of slot time here. (Triage counts its floor in steps, of which a request needs a few hundred:
  * used together with a reserve, that floor fills the reserve.)
  */
+import { doubles } from '../core/columns.js'
 import { expectInteger, expectNumber } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
@@ -41,7 +42,7 @@ export function slotReserve(options: SlotReserveOptions): ViewFilter {
   expectNumber(code, 'slotReserve.holdSteps', holdSteps, 1)
   const perStep = (shareFloor * slots) / holdSteps
   /** Rescues earned since the last one, while lost requests wait. */
-  const credit = new Float64Array(1)
+  const credit = doubles(1)
   return {
     name: 'slot-reserve',
     filter(signals, groups) {

@@ -3,6 +3,7 @@
  * Bandwidth-guided SM throttling (paper, section 4.4, equation 1). While a downstream stage runs, smoothed memory pressure picks a row
  * between Smin and Scap: more pressure gives the shared stage more SMs, never the whole GPU. Without one, the aggressive row.
  */
+import { doubles } from '../core/columns.js'
 import { ABOVE_0, expectInteger, expectNumber } from '../core/errors.js'
 import { snapToLevel } from '../core/ladder.js'
 import type { CapController } from '../core/ports.js'
@@ -34,7 +35,7 @@ export function smThrottle(options: SmThrottleOptions = {}): CapController {
   expectNumber(code, 'throttle.saturation', saturation, ABOVE_0, 1)
   expectInteger(code, 'throttle.deltaStep', deltaStep, 1)
   const smooth = Float64Array.of(NaN)
-  const target = new Float64Array(1)
+  const target = doubles(1)
   let samples = 0
   let wasCorunning = false
   return {

@@ -5,6 +5,7 @@
  * when no long-path request is in the shared stage or downstream. A share floor keeps lost requests from waiting for ever: it is the
  * declared fraction of steps whose first place goes to the lost request with the earliest deadline.
  */
+import { doubles } from '../core/columns.js'
 import { expectNumber } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
@@ -27,7 +28,7 @@ export function triage(options: TriageOptions = {}): ViewFilter {
   const { shareFloor } = { ...defaultTriage, ...options }
   expectNumber('ERR_POLICIES_TRIAGE', 'triage.shareFloor', shareFloor, 0, 1)
   /** Share earned since the last rescue, while lost requests wait. */
-  const credit = new Float64Array(1)
+  const credit = doubles(1)
   return {
     name: 'triage',
     filter(signals, groups) {
