@@ -111,6 +111,13 @@ export const horizonConfigSchema = z.strictObject({
       }),
     ),
     fixedCapSms: integerFrom1,
+    pressure: orFalse(
+      options({
+        source: z.enum(['auto', 'nvml-samples', 'nvml-utilization', 'gpm-dram-bandwidth']),
+        device: z.union([z.int().min(0), z.string()]),
+        everyMs: z.number().min(20).max(10_000),
+      }),
+    ),
     order: z.enum(['arrival', 'deadline', 'priority']),
     workConserving: z.boolean(),
     estimates: options({

@@ -26,6 +26,11 @@ export function readBell(u32: Uint32Array): number {
   return Atomics.load(u32, BOUNDARY_OFFSET / 4)
 }
 
+/** The number of the last question that was answered, as the engine sees it. */
+export function readAnswered(u32: Uint32Array): number {
+  return Atomics.load(u32, BOUNDARY_OFFSET / 4 + 16)
+}
+
 /** Reads a copy of the question into `out`; false when its checksum is wrong, which then gets no answer. */
 export function readQuestion(shared: Uint8Array, copy: DataView, out: BoundaryQuestion): boolean {
   const bytes = new Uint8Array(copy.buffer, copy.byteOffset, QUESTION_BYTES)

@@ -15,6 +15,7 @@ import { createEngineLink } from './engine-link.js'
 import { type LinkReport, linkReport, type MetricsBook } from './link-report.js'
 import { createMetricsBook } from './metrics-book.js'
 import { monotonicNs } from './monotonic-clock.js'
+import { pressureReader } from './pressure-cell.js'
 
 /** What the main thread hands over. */
 export interface DoorbellData {
@@ -25,11 +26,15 @@ export interface DoorbellData {
   readonly answerLimit: number
   /** Keep looking at the bell for this long before sleeping, µs. Only with a core to spare. */
   readonly spinUs: number
+  /** One word that ends the loop. In memory of this process, for nothing that an engine writes may stop a controller. */
+  readonly stop: SharedArrayBuffer
+  readonly pressure: { readonly cell: SharedArrayBuffer; readonly staleAfterMs: number } | undefined
 }
 
 /** What the worker says, twice a second and when it ends. */
 export type DoorbellMessage =
   | { readonly kind: 'report'; readonly report: LinkReport }
+  | { readonly kind: 'trouble'; readonly text: string }
   | { readonly kind: 'stopped' }
 
 const WAIT_MS = 5
@@ -41,7 +46,15 @@ function main(data: DoorbellData): void {
   const bellAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET))
   const answeredAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET + 64))
   const book: MetricsBook = createMetricsBook(Object.keys(data.config.classes))
-  const setup = buildControl(data.config)
+  const tell = (message: DoorbellMessage): void => parentPort?.postMessage(message)
+  const pressure =
+    data.pressure === undefined
+      ? undefined
+      : pressureReader(data.pressure.cell, data.pressure.staleAfterMs)
+  const setup = buildControl(
+    data.config,
+    pressure === undefined ? {} : { pressureSource: pressure },
+  )
   const link = createEngineLink({
     segment,
     scheduler: setup.scheduler,
@@ -51,13 +64,16 @@ function main(data: DoorbellData): void {
     answerLimit: data.answerLimit,
     onFirstResponse: book.onFirstResponse,
     onStep: book.onStep,
+    onTrouble: (text) => tell({ kind: 'trouble', text }),
+    ...(pressure === undefined ? {} : { pressure }),
   })
+  const stop = new Int32Array(data.stop)
   const spinNs = BigInt(data.spinUs) * 1000n
   let reportAt = 0n
   let seen = readBell(u32)
   link.tick(monotonicNs())
   segment.setMode(MODE.lockstep, process.pid)
-  while (Atomics.load(u32, (BOUNDARY_OFFSET + 68) / 4) === 0) {
+  while (Atomics.load(stop, 0) === 0) {
     const bell = readBell(u32)
     const now = monotonicNs()
     if (bell !== seen) {
@@ -68,10 +84,7 @@ function main(data: DoorbellData): void {
       link.tick(now)
       if (now >= reportAt) {
         reportAt = now + BigInt(REPORT_MS) * 1_000_000n
-        parentPort?.postMessage({
-          kind: 'report',
-          report: linkReport(link, book),
-        } satisfies DoorbellMessage)
+        tell({ kind: 'report', report: linkReport(link, book) })
       }
       const spinEnd = now + spinNs
       while (spinNs > 0n && readBell(u32) === seen && monotonicNs() < spinEnd);
@@ -79,7 +92,7 @@ function main(data: DoorbellData): void {
     }
   }
   link.stop()
-  parentPort?.postMessage({ kind: 'stopped' } satisfies DoorbellMessage)
+  tell({ kind: 'stopped' })
 }
 
 main(workerData as DoorbellData)

@@ -71,9 +71,11 @@ export function createStep(
     let value = cells[1]!
     let stampMs = stamp[0]!
     // biome-ignore lint/suspicious/noSelfCompare: NaN means that the caller gave no sample
-    if (value !== value && pressureSource?.sample(sample)) {
-      value = sample.value
-      stampMs = sample.timestampMs
+    if (value !== value && pressureSource !== undefined) {
+      if (pressureSource.sample(sample)) {
+        value = sample.value
+        stampMs = sample.timestampMs
+      } else times[TIME.pressure] = Number.NaN
     }
     signals.pressureIsNew = value >= 0 && value <= 1 && stampMs > newest[0]! && stampMs < Infinity
     if (!signals.pressureIsNew) return

@@ -41,8 +41,12 @@ export function smThrottle(options: SmThrottleOptions = {}): CapController {
   return {
     name: 'sm-throttle',
     cap(signals, ladder) {
-      if (signals.pressureIsNew || (smoothing === 'per-step' && samples > 0)) {
-        const value = signals.times[TIME.pressure]!
+      const value = signals.times[TIME.pressure]!
+      if (Number.isNaN(value)) {
+        // Unknown (again): the cap follows downstream activity alone.
+        smooth[0] = value
+        samples = 0
+      } else if (signals.pressureIsNew || (smoothing === 'per-step' && samples > 0)) {
         smooth[0] = samples === 0 ? value : gamma * value + (1 - gamma) * smooth[0]!
         samples = 1
       }

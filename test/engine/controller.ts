@@ -21,11 +21,7 @@ const controller = createController({
   },
 })
 const look = setInterval(() => {
-  try {
-    controller.watch()
-  } catch (error) {
-    console.error('error', error instanceof Error ? error.message : error)
-  }
+  controller.watch()
 }, 20)
 const end = (): void => {
   clearInterval(look)

@@ -102,6 +102,7 @@ def main():
     import cases_faults  # noqa: F401
     import cases_histories  # noqa: F401
     import cases_package  # noqa: F401
+    import cases_queue  # noqa: F401
     import cases_cost  # noqa: F401
     import cases_engine  # noqa: F401
 

@@ -11,6 +11,7 @@ import { mergeSides, type PairWeights, quantileLogRatio, sortSide } from './tail
 
 /** A prepared test: sorting is paid once, each hypothesis costs one merge and the relabellings. */
 export interface LabelSwapTest {
+  readonly numPairs: number
   /** log(baseline quantile / candidate quantile): positive when the candidate is better. */
   readonly estimate: number
   /** p-value of "the improvement is at most `effect`" (small: it is larger). `effect` is a log ratio. */
@@ -66,6 +67,7 @@ export function labelSwapTest(
     return result
   }
   return {
+    numPairs,
     estimate: quantileLogRatio(unscaled, sizes, asMeasured, probability),
     pAtMost: (effect) => pValues(effect).atMost,
     pAtLeast: (effect) => pValues(effect).atLeast,

@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
 import type { LoopEvent } from './events.js'
 import { openJournal } from './journal.js'
-import { foldJournal, foldLine, type Ledger } from './ledger.js'
+import { foldJournal, foldLine } from './ledger.js'
+import type { Ledger } from './ledger-state.js'
 import { takeLock } from './lock.js'
 import type { LoopProject } from './loop-project.js'
 
@@ -37,7 +38,7 @@ export function openLedger(project: LoopProject): LedgerWriter {
         foldJournal(lines) ??
         foldLine(
           undefined,
-          journal.append({ event: 'opened', format: 1, name, gates, budget, fixed }),
+          journal.append({ event: 'opened', format: 2, name, gates, budget, fixed }),
         )
       requireSame(ledger, project, fixed)
     } catch (error) {
@@ -84,6 +85,7 @@ function requireSame(ledger: Ledger, project: LoopProject, fixed: string): void 
 function fixedDigest(project: LoopProject): string {
   const { verifyScript, measureScript, tolerances, warmUpRuns, coolDownMs, referenceDigest } =
     project
+  const mediaMsPerOutput = project.mediaMsPerOutput ?? null
   return createHash('sha256')
     .update(
       JSON.stringify([
@@ -93,6 +95,7 @@ function fixedDigest(project: LoopProject): string {
         warmUpRuns,
         coolDownMs,
         referenceDigest,
+        mediaMsPerOutput,
       ]),
     )
     .digest('hex')

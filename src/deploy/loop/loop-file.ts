@@ -75,6 +75,8 @@ export const loopFileSchema = z.strictObject({
       both: gateSchema.prefault(structuredClone(DEFAULT_GATES.both) as never),
     })
     .prefault({}),
+  /** Media time in one output (a chunk of audio, some frames): with it runs get a real-time factor. */
+  mediaMsPerOutput: z.number().positive().max(3_600_000).optional(),
   budget: budgetSchema.default({ runs: 2000 }),
   warmUpRuns: z.int().min(0).max(100).default(1),
   coolDownMs: z.number().min(0).max(600_000).default(0),

@@ -44,6 +44,8 @@ export interface LoopProject {
   /** Inputs of one timed run. */
   readonly measureScript: readonly ScriptedRequest[]
   readonly tolerances: Tolerances
+  /** Media time in one output, for the real-time factor; absent where outputs are no media. */
+  readonly mediaMsPerOutput?: number
   /** Untimed runs after a backend started. */
   readonly warmUpRuns: number
   /** Pause between runs, so that one does not heat the next. */

@@ -58,6 +58,7 @@ export function readLoopProject(root: string): ReadLoopProject {
       verifyScript,
       measureScript: file.measure?.map(scripted) ?? verifyScript,
       tolerances: { ...EXACT, ...file.tolerances },
+      ...(file.mediaMsPerOutput !== undefined && { mediaMsPerOutput: file.mediaMsPerOutput }),
       warmUpRuns: file.warmUpRuns,
       coolDownMs: file.coolDownMs,
     },

@@ -46,7 +46,7 @@ export async function openSides(
         const records = await drive(sessions.get(where)!, project.measureScript, project.clock)
         const difference = firstDifference(expected, outputsOf(records), project.tolerances)
         if (difference !== undefined) return { unequal: describeDifference(difference) }
-        return { samples: rounded(measureRun(records)) }
+        return { samples: rounded(measureRun(records, project.mediaMsPerOutput)) }
       } catch (error) {
         return { unequal: messageOf(error) }
       }
@@ -65,6 +65,9 @@ function rounded(samples: RunSamples): RunSamples {
     firstOutputMs: round(samples.firstOutputMs),
     gapMs: round(samples.gapMs),
     ratePerSec: round(samples.ratePerSec),
+    ...(samples.realTimeFactor !== undefined && {
+      realTimeFactor: Number(samples.realTimeFactor.toFixed(4)),
+    }),
   }
 }
 
