@@ -2,9 +2,11 @@
  * @module
  * How a request enters: checked, annotated by the profiler, stamped with its deadline, and put into its list.
  */
+
 import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
 import { checkClass, checkInput, checkTime } from './call-checks.js'
-import { expectThat, HorizonError } from './errors.js'
+import { doubles } from './columns.js'
+import { ABOVE_0, expectNumber, HorizonError } from './errors.js'
 import { INPUT, WORK } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, WAITING } from './request-table.js'
 import type { ArrivingRequest } from './scheduler-options.js'
@@ -22,20 +24,15 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
   const { classes, profiler, inputs, cells, latest, table, waitingSet, recorder } = parts
   const { ids, handles } = parts
   const { chunks } = table
-  const work = new Float64Array(3)
-  const nextSeq = new Float64Array(1)
+  const work = doubles(3)
+  const nextSeq = doubles(1)
 
   /** Asks the profiler, and holds its answer to what the estimates can carry. */
   const annotate = (c: number): void => {
     profiler.annotate(c, inputs, work)
     for (let k = 0; k < 3; k++) {
-      if (!(work[k]! >= 0)) {
-        throw new HorizonError('ERR_CORE_PROFILER', 'the profiler wrote an impossible time', {
-          field: `profile.${classes.names[c]}`,
-          expected: 'numbers of ms, at least 0',
-          got: work[k],
-        })
-      }
+      if (!(work[k]! >= 0))
+        expectNumber('ERR_CORE_PROFILER', `profile.${classes.names[c]}`, work[k]!, 0)
       if (work[k]! > MAX_WORK_MS) work[k] = MAX_WORK_MS
     }
   }
@@ -70,17 +67,10 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
       const c = checkClass(classes, request.class)
       const { id, sloMs } = request
       const promptTokens = checkInput('promptTokens', request.promptTokens, 0x7fffffff)
-      const audioSeconds = checkInput('audioSeconds', request.audioSeconds, Number.MAX_VALUE)
-      const images = checkInput('images', request.images, Number.MAX_VALUE)
-      const videos = checkInput('videos', request.videos, Number.MAX_VALUE)
-      expectThat(
-        sloMs === undefined || (sloMs > 0 && sloMs < Number.POSITIVE_INFINITY),
-        'ERR_CORE_INPUT',
-        'impossible SLO',
-        'sloMs',
-        'a finite number of ms above 0',
-        sloMs,
-      )
+      const audioSeconds = checkInput('audioSeconds', request.audioSeconds)
+      const images = checkInput('images', request.images)
+      const videos = checkInput('videos', request.videos)
+      if (sloMs !== undefined) expectNumber('ERR_CORE_INPUT', 'sloMs', sloMs, ABOVE_0)
       if (id !== undefined && handles.has(id)) {
         throw new HorizonError('ERR_CORE_DUPLICATE_ID', 'the id belongs to a live request', {
           field: 'id',

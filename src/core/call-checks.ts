@@ -2,7 +2,7 @@
  * @module
  * What the scheduler refuses in a call: the errors of its API, each naming the field, what was expected and what was got.
  */
-import { expectThat, HorizonError } from './errors.js'
+import { expectNumber, HorizonError } from './errors.js'
 import type { ClassTable } from './request-class.js'
 
 export function staleHandle(handle: number): HorizonError {
@@ -14,16 +14,9 @@ export function staleHandle(handle: number): HorizonError {
 }
 
 /** An input of a request, 0 when it is left out. */
-export function checkInput(field: string, value: number | undefined, most: number): number {
+export function checkInput(field: string, value: number | undefined, most?: number): number {
   if (value === undefined) return 0
-  expectThat(
-    value >= 0 && value <= most,
-    'ERR_CORE_INPUT',
-    'impossible input',
-    field,
-    'a finite number, at least 0',
-    value,
-  )
+  expectNumber('ERR_CORE_INPUT', field, value, 0, most)
   return value
 }
 
@@ -42,14 +35,7 @@ export function checkClass(classes: ClassTable, name: string): number {
 
 /** `latest[0]`: the latest time seen. */
 export function checkTime(nowMs: number, latest: Float64Array): void {
-  expectThat(
-    nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY,
-    'ERR_CORE_TIME',
-    'impossible time',
-    'nowMs',
-    'a finite number of ms, at least 0',
-    nowMs,
-  )
+  expectNumber('ERR_CORE_TIME', 'nowMs', nowMs, 0)
   if (nowMs < latest[0]!) {
     throw new HorizonError('ERR_CORE_CLOCK_BACK', 'the clock went back', {
       field: 'nowMs',

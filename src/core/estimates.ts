@@ -6,8 +6,10 @@
  *
  * r = slowdown * work + expected downstream wait (ARCHITECTURE.md, item 8); the paper's estimate leaves the wait out.
  */
+
 import { bucketCell, bucketInCell, bucketMs, bucketOf } from './bucket.js'
-import { expectThat } from './errors.js'
+import { doubles } from './columns.js'
+import { expectInteger, expectNumber } from './errors.js'
 import { type ClassTable, LONG } from './request-class.js'
 import type { Chunk } from './request-table.js'
 
@@ -20,40 +22,11 @@ export interface EstimateOptions {
   readonly downstreamConcurrency: number
 }
 
-const defaultEstimateOptions: EstimateOptions = Object.freeze({
+const defaults: EstimateOptions = Object.freeze({
   slowdownGain: 0.2,
   maxSlowdown: 32,
   downstreamConcurrency: 1,
 })
-
-/** The options with their defaults. Throws `ERR_CORE_ESTIMATES` for one that would make estimates meaningless. */
-function checked(given?: Partial<EstimateOptions>): EstimateOptions {
-  const options = { ...defaultEstimateOptions, ...given }
-  const { slowdownGain, maxSlowdown, downstreamConcurrency } = options
-  const check = (field: string, isRight: boolean, expected: string, got: number): void =>
-    expectThat(
-      isRight,
-      'ERR_CORE_ESTIMATES',
-      'impossible option of the estimates',
-      `estimates.${field}`,
-      expected,
-      got,
-    )
-  check('slowdownGain', slowdownGain >= 0 && slowdownGain <= 1, 'a number in [0, 1]', slowdownGain)
-  check(
-    'maxSlowdown',
-    maxSlowdown >= 1 && Number.isFinite(maxSlowdown),
-    'a finite number of at least 1',
-    maxSlowdown,
-  )
-  check(
-    'downstreamConcurrency',
-    Number.isInteger(downstreamConcurrency) && downstreamConcurrency >= 1,
-    'an integer of at least 1',
-    downstreamConcurrency,
-  )
-  return options
-}
 
 /** A published slowdown moves when the exact one has left it by more than this factor. */
 const HYSTERESIS = 1.125
@@ -77,18 +50,23 @@ export interface Estimates {
   leave(chunk: Chunk, i: number): void
 }
 
+/** Throws `ERR_CORE_ESTIMATES` for an option that would make estimates meaningless. */
 export function createEstimates(
   { count, path }: ClassTable,
   options?: Partial<EstimateOptions>,
 ): Estimates {
-  const { slowdownGain, maxSlowdown, downstreamConcurrency } = checked(options)
-  const slowdown = new Float64Array(count).fill(1)
-  const waitMs = new Float64Array(count)
+  const { slowdownGain, maxSlowdown, downstreamConcurrency } = { ...defaults, ...options }
+  const code = 'ERR_CORE_ESTIMATES'
+  expectNumber(code, 'estimates.slowdownGain', slowdownGain, 0, 1)
+  expectNumber(code, 'estimates.maxSlowdown', maxSlowdown, 1)
+  expectInteger(code, 'estimates.downstreamConcurrency', downstreamConcurrency, 1)
+  const slowdown = doubles(count).fill(1)
+  const waitMs = doubles(count)
   /** Exact moving average of the slowdown per class. */
   const measured = slowdown.slice()
   /** Long-path requests between admission and end, and the solo ms they occupy downstream. */
   let numInFlight = 0
-  const busyMs = new Float64Array(1)
+  const busyMs = doubles(1)
 
   /**
    * Expected wait of the next arrival at a downstream stage with c servers and n requests in flight: (n - c + 1) departures of

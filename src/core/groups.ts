@@ -7,6 +7,7 @@
  * - An exempt group is visible: neither hidden nor limited, nor counted by a limit.
  * - A limited group shows at most `n`, the earliest deadlines; a hidden one shows none. Both may hold.
  */
+import { bytes, integers } from './columns.js'
 import type { ClassTable } from './request-class.js'
 import { LOST, ORDINARY } from './request-table.js'
 import type { Signals, Status } from './signals.js'
@@ -65,11 +66,11 @@ export interface Groups {
 }
 
 export function createGroups({ count, path }: ClassTable): Groups {
-  const verdict = new Uint8Array(count * 3)
-  const limits = new Int32Array(6)
+  const verdict = bytes(count * 3)
+  const limits = integers(6)
   /** What was said by `path * 3 + status`, and the same for one class. */
-  const marks = new Uint8Array(6)
-  const classMarks = new Uint8Array(count * 3)
+  const marks = bytes(6)
+  const classMarks = bytes(count * 3)
   let hasClassMarks = false
   /** What the verdict was settled from, as one number; -1 when it has to be settled anew. */
   let settledFrom = -1

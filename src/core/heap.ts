@@ -8,7 +8,7 @@ import type { Order } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, type Chunk } from './request-table.js'
 import type { WaitingList } from './waiting-lists.js'
 
-/** The place of a waiting list in one heap; in a merge, the place of the request that it reads next. */
+/** The place of a waiting list in one heap; or, in a merge, of a request behind the first of its list. */
 export interface Entry {
   key: number
   tie: number
@@ -19,25 +19,23 @@ export interface Entry {
   list: WaitingList
   /** Which part of the list it stands for: see `waiting-lists.ts`. */
   segment: number
-  /** The heap over lists that it belongs to, or was read from. */
-  heap: Heap
-  /** In a merge: where in `heap` it was read, whose children are opened when it is taken; -1 once they are. */
-  opened: number
+  /** The heap over lists that it belongs to. */
+  readonly heap: Heap
 }
 
 export interface Heap {
-  /** Entries in heap order up to `size`, children of `i` at `2i + 1` and `2i + 2`; what lies beyond is vacant. */
+  /** Entries in heap order up to `size`, children of `i` at `2i + 1` and `2i + 2`. */
   readonly entries: Entry[]
   size: number
   /** Inserts the entry, or moves it to where its new key belongs. @hot */
   place(entry: Entry): void
-  /** Takes the entry out and leaves it as the first vacant one; no effect when it is not in. @hot */
+  /** Takes the entry out; no effect when it is not in. @hot */
   remove(entry: Entry): void
 }
 
 export function createEntry(list: WaitingList, segment: number, heap: Heap): Entry {
   // Keys begin as NaN, so that the engine stores them as doubles from the start.
-  return { key: Number.NaN, tie: Number.NaN, at: -1, slot: -1, list, segment, heap, opened: -1 }
+  return { key: NaN, tie: NaN, at: -1, slot: -1, list, segment, heap }
 }
 
 /** Gives an entry the key of a request under an order. @hot */
@@ -91,13 +89,13 @@ export function createHeap(): Heap {
       if (at === -1) return
       const last = entries[--heap.size]!
       if (last !== entry) settle(last, at)
-      entries[heap.size] = entry
       entry.at = -1
     },
   }
   return heap
 }
 
-function isBefore(a: Entry, b: Entry): boolean {
+/** @hot */
+export function isBefore(a: Entry, b: Entry): boolean {
   return a.key < b.key || (a.key === b.key && a.tie < b.tie)
 }

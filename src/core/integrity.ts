@@ -95,9 +95,9 @@ function walkLists(scheduler: Scheduler): number {
         const status = chunk.status[i]!
         if (status > before || chunk.prev[i] !== prev || chunk.list[i] !== list.id)
           fail('order of a list', slot, list.id)
-        if (status !== LOST && before === LOST && list.firstLive !== slot)
+        if (status !== LOST && before === LOST && list.live !== slot)
           fail('first live of a list', slot, list.id)
-        if (status === ORDINARY && before !== ORDINARY && list.firstOrdinary !== slot)
+        if (status === ORDINARY && before !== ORDINARY && list.ordinary !== slot)
           fail('first ordinary of a list', slot, list.id)
         before = status
         prev = slot
@@ -105,11 +105,10 @@ function walkLists(scheduler: Scheduler): number {
         slot = chunk.next[i]!
       }
       if (list.tail !== prev) fail('tail of a list', prev, list.id)
-      if (before !== ORDINARY && list.firstOrdinary !== -1)
-        fail('first ordinary of a list', list.firstOrdinary, list.id)
-      if (before === LOST && list.firstLive !== -1)
-        fail('first live of a list', list.firstLive, list.id)
-      if (before === PROTECTED && list.firstLive === -1) fail('first live of a list', -1, list.id)
+      if (before !== ORDINARY && list.ordinary !== -1)
+        fail('first ordinary of a list', list.ordinary, list.id)
+      if (before === LOST && list.live !== -1) fail('first live of a list', list.live, list.id)
+      if (before === PROTECTED && list.live === -1) fail('first live of a list', -1, list.id)
     }
   }
   return linked

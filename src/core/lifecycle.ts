@@ -6,11 +6,8 @@
  *                  │ pin            │ preempt  │ preempt                          │
  *                  └──▶ PREEMPTED ◀─┴──────────┘        finish / cancel ends any  ▼
  */
-import type { AlwaysVisible } from './always-visible.js'
-import { expectThat, HorizonError } from './errors.js'
-import type { Estimates } from './estimates.js'
-import type { MetricsRecorder } from './metrics.js'
-import { type ClassTable, LONG } from './request-class.js'
+import { expectNumber, HorizonError } from './errors.js'
+import { LONG } from './request-class.js'
 import {
   ADMITTED,
   ADMITTED_ORDINARY,
@@ -24,47 +21,44 @@ import {
   PREEMPTED,
   PREFILL,
   RESPONDED,
-  type RequestTable,
   WAITING,
 } from './request-table.js'
-import type { Signals } from './signals.js'
-import type { LazyView } from './view.js'
-import type { WaitingSet } from './waiting-set.js'
+import type { SchedulerParts } from './scheduler-parts.js'
 
 const STATE_NAMES = ['free', 'waiting', 'preempted', 'prefill', 'decode', 'downstream'] as const
 
 /** Token counts are held as 32-bit integers. */
 const MAX_TOKENS = 0x7fffffff
 
-/** Transitions by slot. Each throws `ERR_CORE_TRANSITION` where it is not legal, and leaves the state as it was. */
+/**
+ * Transitions of live requests. Each throws `ERR_CORE_STALE_HANDLE` for a handle that is not of one, `ERR_CORE_TRANSITION` where it is
+ * not legal, and leaves the state as it was then.
+ */
 export interface Lifecycle {
-  /** @hot */
-  admit(slot: number): void
-  /** A report about a preempted request came late: its slot is gone, and with it what was done. @hot */
-  progress(slot: number, prefillTokensDone: number, decodeTokensDone: number): void
-  /** Back to waiting with its progress lost (recompute), visible in every step until admitted again. */
-  preempt(slot: number): void
+  /** The engine gave the request a shared-stage slot. @hot */
+  admit(handle: number): void
+  /** Tokens done so far: cumulative, so that a report may come twice or a step late. @hot */
+  progress(handle: number, prefillTokensDone: number, decodeTokensDone: number): void
+  /** The engine took the slot back and will recompute: the request waits again, visible in every step. */
+  preempt(handle: number): void
   /** A waiting request must not be hidden from now on: it holds KV, waits for remote input, or the engine says so. */
-  pin(slot: number): void
-  enterDownstream(slot: number): void
-  /** Records the first response; true when it met its deadline. */
-  firstResponse(slot: number, nowMs: number): boolean
-  /** Ends a request: `finished` normally, or cancelled. */
-  end(slot: number, finished: boolean): void
+  pin(handle: number): void
+  /** The request left the shared stage for its downstream stage. */
+  enterDownstream(handle: number): void
+  /** The user got the first response at `nowMs` (TTFT, TTFO or end to end, by class). Returns whether the deadline was met. */
+  firstResponse(handle: number, nowMs: number): boolean
+  /** The request is done. */
+  finish(handle: number): void
+  /** The client gave up, or the runtime dropped it. */
+  cancel(handle: number): void
 }
 
-export function createLifecycle(
-  table: RequestTable,
-  classes: ClassTable,
-  waiting: WaitingSet,
-  always: AlwaysVisible,
-  signals: Signals,
-  estimates: Estimates,
-  view: LazyView,
-  { counters, metCompleted, latency }: MetricsRecorder,
-  clock: Float64Array,
-): Lifecycle {
-  const { chunks } = table
+export function createLifecycle(parts: SchedulerParts): Lifecycle {
+  const { table, classes, signals, estimates, always, view, cells, announcer } = parts
+  const { waitingSet: waiting, ids, handles } = parts
+  const { counters, metCompleted, latency } = parts.recorder
+  const { hears, announce } = announcer
+  const { chunks, liveSlot } = table
   const { path } = classes
   const { inShared, inPrefill, ordinaryInShared, ordinaryInPrefill, inDownstream } = signals
 
@@ -94,8 +88,43 @@ export function createLifecycle(
     if (state !== PREFILL && state !== DECODE) refuse(verb, state, 'prefill or decode')
   }
 
+  const end = (handle: number, finished: boolean): void => {
+    const slot = liveSlot(handle)
+    const chunk = chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    const state = chunk.state[i]!
+    const c = chunk.classIndex[i]!
+    const flags = chunk.flags[i]!
+    if (finished && (flags & RESPONDED) === 0) {
+      refuse(
+        'finish',
+        state,
+        'past its first response; use cancel for a request that ends without one',
+      )
+    }
+    if (state <= PREEMPTED) {
+      if (state === WAITING) waiting.remove(slot)
+      else always.unlink(slot)
+      waiting.disturb()
+    } else if (state === DOWNSTREAM) inDownstream[c]! -= 1
+    else countShared(chunk, i, -1)
+    if ((flags & ADMITTED) !== 0 && path[c] === LONG) estimates.leave(chunk, i)
+    if (finished) {
+      counters[c]!.completed += 1
+      if ((flags & MET) !== 0) metCompleted[c]! += 1
+    } else counters[c]!.cancelled += 1
+    table.release(slot)
+    const id = ids.get(handle)
+    if (id !== undefined) {
+      ids.delete(handle)
+      handles.delete(id)
+    }
+    if (hears('end')) announce('end', handle, finished)
+  }
+
   return {
-    admit(slot) {
+    admit(handle) {
+      const slot = liveSlot(handle)
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       const state = chunk.state[i]!
@@ -111,7 +140,7 @@ export function createLifecycle(
         flags |= ADMITTED
         if (state === WAITING && chunk.status[i] === ORDINARY) flags |= ADMITTED_ORDINARY
         chunk.flags[i] = flags
-        chunk.admittedMs[i] = clock[0]!
+        chunk.admittedMs[i] = cells[0]!
         chunk.waitAtAdmitMs[i] = estimates.waitMs[c]!
         counters[c]!.admitted += 1
         if (path[c] === LONG) estimates.enter(chunk, i)
@@ -119,13 +148,15 @@ export function createLifecycle(
       chunk.state[i] = PREFILL
       countShared(chunk, i, 1)
     },
-    progress(slot, prefillTokensDone, decodeTokensDone) {
+    progress(handle, prefillTokensDone, decodeTokensDone) {
+      const slot = liveSlot(handle)
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       const state = chunk.state[i]!
-      checkTokens('prefillTokensDone', prefillTokensDone)
-      checkTokens('decodeTokensDone', decodeTokensDone)
+      expectNumber('ERR_CORE_INPUT', 'prefillTokensDone', prefillTokensDone, 0, MAX_TOKENS)
+      expectNumber('ERR_CORE_INPUT', 'decodeTokensDone', decodeTokensDone, 0, MAX_TOKENS)
       if (state === WAITING) refuse('progress', state, 'admitted')
+      // A report about a preempted request came late: its slot is gone, and with it what was done.
       if (state === PREEMPTED) return
       if (prefillTokensDone > chunk.prefillDone[i]!) chunk.prefillDone[i] = prefillTokensDone
       if (decodeTokensDone > chunk.decodeDone[i]!) chunk.decodeDone[i] = decodeTokensDone
@@ -133,7 +164,8 @@ export function createLifecycle(
       countPrefill(chunk, i, -1)
       chunk.state[i] = DECODE
     },
-    preempt(slot) {
+    preempt(handle) {
+      const slot = liveSlot(handle)
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       expectShared('preempt', chunk.state[i]!)
@@ -142,14 +174,16 @@ export function createLifecycle(
       counters[chunk.classIndex[i]!]!.preempted += 1
       always.link(slot)
     },
-    pin(slot) {
+    pin(handle) {
+      const slot = liveSlot(handle)
       const state = chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
       if (state !== WAITING) refuse('pin', state, 'waiting')
       waiting.remove(slot)
       waiting.disturb()
       always.link(slot)
     },
-    enterDownstream(slot) {
+    enterDownstream(handle) {
+      const slot = liveSlot(handle)
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       const c = chunk.classIndex[i]!
@@ -163,10 +197,10 @@ export function createLifecycle(
       }
       countShared(chunk, i, -1)
       chunk.state[i] = DOWNSTREAM
-      chunk.enteredDownstreamMs[i] = clock[0]!
       inDownstream[c]! += 1
     },
-    firstResponse(slot, nowMs) {
+    firstResponse(handle, nowMs) {
+      const slot = liveSlot(handle)
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       const c = chunk.classIndex[i]!
@@ -178,13 +212,8 @@ export function createLifecycle(
           hint: 'Report it once per request',
         })
       }
-      if (!(nowMs >= arrivalMs && nowMs < Number.POSITIVE_INFINITY)) {
-        throw new HorizonError('ERR_CORE_TIME', 'impossible time of the first response', {
-          field: 'nowMs',
-          expected: `a finite number of ms, at least the arrival at ${arrivalMs}`,
-          got: nowMs,
-        })
-      }
+      // Not before its arrival.
+      expectNumber('ERR_CORE_TIME', 'nowMs', nowMs, arrivalMs)
       const met = nowMs <= chunk.deadlineMs[i]!
       chunk.flags[i] = flags | RESPONDED | (met ? MET : 0)
       latency[c]!.record(nowMs - arrivalMs)
@@ -195,44 +224,14 @@ export function createLifecycle(
         nowMs - chunk.admittedMs[i]! - chunk.waitAtAdmitMs[i]!,
         chunk.sharedWorkMs[i]! + chunk.downstreamWorkMs[i]!,
       )
+      if (hears('firstResponse')) announce('firstResponse', handle, nowMs - arrivalMs, met)
       return met
     },
-    end(slot, finished) {
-      const chunk = chunks[slot >> CHUNK_BITS]!
-      const i = slot & CHUNK_MASK
-      const state = chunk.state[i]!
-      const c = chunk.classIndex[i]!
-      const flags = chunk.flags[i]!
-      if (finished && (flags & RESPONDED) === 0) {
-        refuse(
-          'finish',
-          state,
-          'past its first response; use cancel for a request that ends without one',
-        )
-      }
-      if (state <= PREEMPTED) {
-        if (state === WAITING) waiting.remove(slot)
-        else always.unlink(slot)
-        waiting.disturb()
-      } else if (state === DOWNSTREAM) inDownstream[c]! -= 1
-      else countShared(chunk, i, -1)
-      if ((flags & ADMITTED) !== 0 && path[c] === LONG) estimates.leave(chunk, i)
-      if (finished) {
-        counters[c]!.completed += 1
-        if ((flags & MET) !== 0) metCompleted[c]! += 1
-      } else counters[c]!.cancelled += 1
-      table.release(slot)
+    finish(handle) {
+      end(handle, true)
+    },
+    cancel(handle) {
+      end(handle, false)
     },
   }
-}
-
-function checkTokens(field: string, got: number): void {
-  expectThat(
-    got >= 0 && got <= MAX_TOKENS,
-    'ERR_CORE_INPUT',
-    'impossible number of tokens',
-    field,
-    'a number from 0 to 2147483647',
-    got,
-  )
 }

@@ -2,8 +2,12 @@
  * @module
  * A lazy merge of waiting lists. The heaps over lists are walked, not emptied: taking `n` requests opens at most `2n` heap nodes,
  * however many lists or requests there are. Valid for one shape of the heaps (`WaitingSet.epoch`).
+ *
+ * The merge is a heap of its own, of two kinds of entry: places of lists as they stand in the heap that is walked (`at` says where), and
+ * entries of the merge for requests behind the first of a list (`at` is -1). What follows from a request taken is put in when the next
+ * one is asked for: whoever takes two does not pay for a third.
  */
-import { createEntry, createHeap, type Entry, type Heap, setKey } from './heap.js'
+import { createEntry, type Entry, type Heap, isBefore, setKey } from './heap.js'
 import type { Order } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, LOST, PROTECTED, type RequestTable } from './request-table.js'
 import { SINGLE, type WaitingList } from './waiting-lists.js'
@@ -21,66 +25,99 @@ export interface Merge {
 
 export function createMerge(
   { chunks }: RequestTable,
-  { lists, visits }: WaitingSet,
+  { lists, heaps, visits }: WaitingSet,
   kind: Order['kind'],
 ): Merge {
-  const heap = createHeap()
-  const { entries } = heap
+  const entries: Entry[] = []
+  let size = 0
+  /** Entries of the merge's own, in use up to `numOwn`. */
+  const own: Entry[] = []
+  let numOwn = 0
+  /** The first entry was taken, and what follows from it is not put in; the next request of its list, or -1. */
+  let isTaken = false
+  let next = -1
 
-  /** A vacant entry, not yet placed. */
-  const vacant = (list: WaitingList, segment: number, source: Heap, opened: number): Entry => {
-    if (heap.size === entries.length) entries.push(createEntry(list, segment, source))
-    const entry = entries[heap.size]!
-    entry.at = -1
+  const ownEntry = (list: WaitingList, segment: number): Entry => {
+    if (numOwn === own.length) own.push(createEntry(list, segment, heaps.due))
+    const entry = own[numOwn++]!
     entry.list = list
     entry.segment = segment
-    entry.heap = source
-    entry.opened = opened
     return entry
   }
 
-  const openNode = (source: Heap, at: number): void => {
-    if (at >= source.size) return
-    const node = source.entries[at]!
-    const entry = vacant(node.list, node.segment, source, at)
-    entry.key = node.key
-    entry.tie = node.tie
-    entry.slot = node.slot
-    heap.place(entry)
+  const push = (entry: Entry): void => {
+    let at = size++
+    while (at > 0) {
+      const up = (at - 1) >> 1
+      const parent = entries[up]!
+      if (!isBefore(entry, parent)) break
+      entries[at] = parent
+      at = up
+    }
+    entries[at] = entry
+  }
+
+  /** Puts an entry in the place of the first. */
+  const replaceFirst = (entry: Entry): void => {
+    let at = 0
+    for (;;) {
+      let down = at * 2 + 1
+      if (down >= size) break
+      let child = entries[down]!
+      if (down + 1 < size && isBefore(entries[down + 1]!, child)) child = entries[++down]!
+      if (!isBefore(child, entry)) break
+      entries[at] = child
+      at = down
+    }
+    entries[at] = entry
+  }
+
+  /** Puts in what follows from the request taken last: the next of its list, and the lists below it in their heap. */
+  const follow = (): void => {
+    isTaken = false
+    const { list, segment, heap, at } = entries[0]!
+    if (next !== -1) {
+      const entry = at === -1 ? entries[0]! : ownEntry(list, segment)
+      setKey(entry, chunks, next, kind)
+      replaceFirst(entry)
+    } else {
+      size -= 1
+      if (size > 0) replaceFirst(entries[size]!)
+    }
+    if (at === -1) return
+    const child = at * 2 + 1
+    if (child < heap.size) push(heap.entries[child]!)
+    if (child + 1 < heap.size) push(heap.entries[child + 1]!)
   }
 
   return {
     clear() {
-      heap.size = 0
+      size = 0
+      numOwn = 0
+      isTaken = false
     },
-    open(source) {
-      openNode(source, 0)
+    open(heap) {
+      if (heap.size > 0) push(heap.entries[0]!)
     },
     add(slot) {
       const list = lists.byId[chunks[slot >> CHUNK_BITS]!.list[slot & CHUNK_MASK]!]!
-      const entry = vacant(list, SINGLE, heap, -1)
+      const entry = ownEntry(list, SINGLE)
       setKey(entry, chunks, slot, kind)
-      heap.place(entry)
+      push(entry)
     },
     take() {
-      if (heap.size === 0) return -1
-      const entry = entries[0]!
-      const { slot, list, segment, heap: source, opened } = entry
+      if (isTaken) follow()
+      if (size === 0) return -1
+      const { slot, segment, list } = entries[0]!
       visits[0]! += 1
-      const next = chunks[slot >> CHUNK_BITS]!.next[slot & CHUNK_MASK]!
-      const end =
-        segment === PROTECTED ? list.firstOrdinary : segment === LOST ? list.firstLive : -1
-      if (next === end || segment === SINGLE) heap.remove(entry)
-      else {
-        // The next request of the list takes the place of the one taken.
-        entry.opened = -1
-        setKey(entry, chunks, next, kind)
-        heap.place(entry)
-      }
-      if (opened !== -1) {
-        openNode(source, opened * 2 + 1)
-        openNode(source, opened * 2 + 2)
-      }
+      next = chunks[slot >> CHUNK_BITS]!.next[slot & CHUNK_MASK]!
+      if (
+        segment === SINGLE ||
+        (segment === PROTECTED && next === list.ordinary) ||
+        (segment === LOST && next === list.live)
+      )
+        next = -1
+      isTaken = true
       return slot
     },
   }

@@ -3,6 +3,7 @@
  * What happened so far, per class: attainment over completed requests (the paper's) and over all that arrived, first-response
  * latencies, and how often requests were protected, hidden, lost or held back by a limit.
  */
+import { doubles } from './columns.js'
 import { LatencyHistogram } from './latency-histogram.js'
 import type { ClassTable } from './request-class.js'
 import { LOST, PROTECTED } from './request-table.js'
@@ -87,8 +88,8 @@ export function createMetricsRecorder({ names, count, path }: ClassTable): Metri
     preempted: 0,
     hiddenRequestSteps: 0,
   }))
-  const metCompleted = new Float64Array(count)
-  const cappedSteps = new Float64Array(2)
+  const metCompleted = doubles(count)
+  const cappedSteps = doubles(2)
   const latency = names.map(() => new LatencyHistogram())
   const recorder: MetricsRecorder = {
     steps: 0,

@@ -3,7 +3,10 @@
  * Live requests as rows of typed arrays, in chunks: a table grows by one chunk at a time and never copies what it holds.
  * A handle is `generation << slotBits | slot`, one small integer, so that a stale one is an error and not somebody else's request.
  */
-import { expectThat } from './errors.js'
+
+import { staleHandle } from './call-checks.js'
+import { bytes, doubles, integers } from './columns.js'
+import { expectInteger } from './errors.js'
 
 export const CHUNK_BITS = 14
 export const CHUNK_SLOTS = 1 << CHUNK_BITS
@@ -47,7 +50,6 @@ export interface Chunk {
   /** Arrival sequence: the tie breaker everywhere. */
   readonly seq: Float64Array
   readonly admittedMs: Float64Array
-  readonly enteredDownstreamMs: Float64Array
   /** Estimated solo time in the shared stage up to the first response, ms. */
   readonly sharedWorkMs: Float64Array
   /** Estimated solo time downstream up to the first response, ms. */
@@ -93,11 +95,13 @@ export interface RequestTable {
   handleOf(slot: number): number
   /** The slot of a handle, or -1 when it is none of ours or its request has ended. @hot */
   slotOf(handle: number): number
+  /** The same, throwing `ERR_CORE_STALE_HANDLE` for such a handle. @hot */
+  liveSlot(handle: number): number
 }
 
 export function createRequestTable({ maxRequests, initialRequests }: TableOptions): RequestTable {
-  checkCapacity('maxRequests', maxRequests, 1, 1 << 24)
-  checkCapacity('initialRequests', initialRequests, 0, maxRequests)
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.maxRequests', maxRequests, 1, 1 << 24)
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.initialRequests', initialRequests, 0, maxRequests)
   const slotBits = Math.max(1, Math.ceil(Math.log2(maxRequests)))
   const slotMask = (1 << slotBits) - 1
   const maxGeneration = Math.min(0xffff, (1 << (31 - slotBits)) - 1)
@@ -162,47 +166,37 @@ export function createRequestTable({ maxRequests, initialRequests }: TableOption
         ? slot
         : -1
     },
+    liveSlot(handle) {
+      const slot = table.slotOf(handle)
+      if (slot === -1) throw staleHandle(handle)
+      return slot
+    },
   }
   return table
 }
 
-function checkCapacity(field: string, got: number, least: number, most: number): void {
-  expectThat(
-    Number.isInteger(got) && got >= least && got <= most,
-    'ERR_CORE_CAPACITY',
-    'impossible capacity',
-    `capacity.${field}`,
-    `an integer from ${least} to ${most}`,
-    got,
-  )
-}
-
 function createChunk(): Chunk {
-  const f64 = (): Float64Array => new Float64Array(CHUNK_SLOTS)
-  const i32 = (): Int32Array => new Int32Array(CHUNK_SLOTS)
-  const u8 = (): Uint8Array => new Uint8Array(CHUNK_SLOTS)
   return {
-    arrivalMs: f64(),
-    deadlineMs: f64(),
-    seq: f64(),
-    admittedMs: f64(),
-    enteredDownstreamMs: f64(),
-    sharedWorkMs: f64(),
-    downstreamWorkMs: f64(),
-    downstreamBusyMs: f64(),
-    waitAtAdmitMs: f64(),
-    next: i32(),
-    prev: i32(),
-    list: i32(),
-    promptTokens: i32(),
-    prefillDone: i32(),
-    decodeDone: i32(),
-    yieldedAt: i32(),
-    chosenAt: i32(),
+    arrivalMs: doubles(CHUNK_SLOTS),
+    deadlineMs: doubles(CHUNK_SLOTS),
+    seq: doubles(CHUNK_SLOTS),
+    admittedMs: doubles(CHUNK_SLOTS),
+    sharedWorkMs: doubles(CHUNK_SLOTS),
+    downstreamWorkMs: doubles(CHUNK_SLOTS),
+    downstreamBusyMs: doubles(CHUNK_SLOTS),
+    waitAtAdmitMs: doubles(CHUNK_SLOTS),
+    next: integers(CHUNK_SLOTS),
+    prev: integers(CHUNK_SLOTS),
+    list: integers(CHUNK_SLOTS),
+    promptTokens: integers(CHUNK_SLOTS),
+    prefillDone: integers(CHUNK_SLOTS),
+    decodeDone: integers(CHUNK_SLOTS),
+    yieldedAt: integers(CHUNK_SLOTS),
+    chosenAt: integers(CHUNK_SLOTS),
     generation: new Uint16Array(CHUNK_SLOTS),
-    classIndex: u8(),
-    state: u8(),
-    status: u8(),
-    flags: u8(),
+    classIndex: bytes(CHUNK_SLOTS),
+    state: bytes(CHUNK_SLOTS),
+    status: bytes(CHUNK_SLOTS),
+    flags: bytes(CHUNK_SLOTS),
   }
 }

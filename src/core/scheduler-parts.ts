@@ -2,7 +2,9 @@
  * @module
  * The parts of a scheduler, wired together. What they do stands in their own files.
  */
+
 import { type AlwaysVisible, createAlwaysVisible } from './always-visible.js'
+import { doubles } from './columns.js'
 import { createEstimates, type Estimates } from './estimates.js'
 import { type Announcer, createAnnouncer, type SchedulerEmitter } from './events.js'
 import { createGroups, type Groups } from './groups.js'
@@ -56,7 +58,7 @@ export function createParts<Name extends string>(
   })
   const estimates = createEstimates(classes, options.estimates)
   const { slowdown, waitMs } = estimates
-  const cells = Float64Array.of(0, Number.NaN)
+  const cells = Float64Array.of(0, NaN)
   const waitingSet = createWaitingSet(table, classes, order, urgency, cells, slowdown, waitMs)
   const signals = createSignals(classes, waitingSet.counts)
   const groups = createGroups(classes)
@@ -68,8 +70,8 @@ export function createParts<Name extends string>(
     policy,
     events: announcer.events,
     cells,
-    inputs: new Float64Array(4),
-    latest: Float64Array.of(Number.NEGATIVE_INFINITY),
+    inputs: doubles(4),
+    latest: Float64Array.of(-Infinity),
     profiler,
     table,
     waitingSet,

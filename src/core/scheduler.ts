@@ -4,11 +4,11 @@
  */
 
 import { createArrivals } from './arrivals.js'
-import { checkTime, staleHandle } from './call-checks.js'
+import { checkTime } from './call-checks.js'
 import type { Decision } from './decision.js'
-import { expectThat, HorizonError } from './errors.js'
+import { expectNumber, expectThat } from './errors.js'
 import { explainRequest } from './explain.js'
-import { createLifecycle } from './lifecycle.js'
+import { createLifecycle, type Lifecycle } from './lifecycle.js'
 import type { Metrics } from './metrics.js'
 import { CHUNK_BITS, CHUNK_MASK, DECODE, PREEMPTED, PREFILL } from './request-table.js'
 import type { ArrivingRequest, PressureReading, SchedulerOptions } from './scheduler-options.js'
@@ -21,7 +21,7 @@ import { createStep } from './step.js'
  * Every method that takes a handle throws `ERR_CORE_STALE_HANDLE` for a handle that is not of a live request. An error leaves the
  * state as it was.
  */
-export interface Scheduler<Name extends string = string> extends SchedulerParts<Name> {
+export interface Scheduler<Name extends string = string> extends SchedulerParts<Name>, Lifecycle {
   /** Number of live requests. */
   readonly size: number
   /** The decision of the last step; `step` is -1 before the first. */
@@ -42,22 +42,6 @@ export interface Scheduler<Name extends string = string> extends SchedulerParts<
   step(nowMs: number, pressure?: number | PressureReading, downstreamActive?: boolean): Decision
   /** `step` without checks or allocation: `cells[0]` is now, `cells[1]` a new pressure sample or NaN. @hot */
   stepNow(downstreamActive: boolean): Decision
-  /** The engine gave the request a shared-stage slot. @hot */
-  admit(handle: number): void
-  /** Tokens done so far: cumulative, so that a report may come twice or a step late. @hot */
-  progress(handle: number, prefillTokensDone: number, decodeTokensDone: number): void
-  /** The engine took the slot back and will recompute: the request waits again, visible in every step. */
-  preempt(handle: number): void
-  /** A waiting request must not be hidden from now on. */
-  pin(handle: number): void
-  /** The request left the shared stage for its downstream stage. */
-  enterDownstream(handle: number): void
-  /** The user got the first response at `nowMs` (TTFT, TTFO or end to end, by class). Returns whether the deadline was met. */
-  firstResponse(handle: number, nowMs: number): boolean
-  /** The request is done. */
-  finish(handle: number): void
-  /** The client gave up, or the runtime dropped it. */
-  cancel(handle: number): void
   /** Whether the engine may schedule the request in this step: false only for a waiting request that is hidden. @hot */
   isVisible(handle: number): boolean
   /** Whether the request waits for a shared-stage slot. */
@@ -82,47 +66,19 @@ export function createScheduler<const Name extends string>(
   options: SchedulerOptions<Name>,
 ): Scheduler<Name> {
   const parts = createParts(options)
-  const { classes, cells, latest, table, waitingSet, signals, estimates, always, view } = parts
-  const { recorder, announcer, ids, handles } = parts
-  const { chunks } = table
-  const { hears, announce } = announcer
-  const lifecycle = createLifecycle(
-    table,
-    classes,
-    waitingSet,
-    always,
-    signals,
-    estimates,
-    view,
-    recorder,
-    cells,
-  )
+  const { classes, cells, latest, table, waitingSet, estimates, view, recorder } = parts
+  const { ids, handles } = parts
   const { stamp, result, smoothed, decide } = createStep(parts, options)
 
-  const slotOf = (handle: number): number => {
-    const slot = table.slotOf(handle)
-    if (slot === -1) throw staleHandle(handle)
-    return slot
-  }
-
   const stateOf = (handle: number): number => {
-    const slot = slotOf(handle)
-    return chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
-  }
-
-  const end = (handle: number, finished: boolean): void => {
-    lifecycle.end(slotOf(handle), finished)
-    const id = ids.get(handle)
-    if (id !== undefined) {
-      ids.delete(handle)
-      handles.delete(id)
-    }
-    if (hears('end')) announce('end', handle, finished)
+    const slot = table.liveSlot(handle)
+    return table.chunks[slot >> CHUNK_BITS]!.state[slot & CHUNK_MASK]!
   }
 
   const scheduler: Scheduler<Name> = {
     ...parts,
     ...createArrivals(parts),
+    ...createLifecycle(parts),
     get size() {
       return table.live
     },
@@ -131,25 +87,11 @@ export function createScheduler<const Name extends string>(
       const isReading = typeof pressure === 'object'
       const value = isReading ? pressure.value : pressure
       const stampMs = isReading ? pressure.timestampMs : nowMs
-      expectThat(
-        value === undefined || (value >= 0 && value <= 1),
-        'ERR_CORE_PRESSURE',
-        'impossible pressure',
-        'pressure',
-        'a number in [0, 1]',
-        value,
-      )
+      if (value !== undefined) expectNumber('ERR_CORE_PRESSURE', 'pressure', value, 0, 1)
       checkTime(nowMs, latest)
-      expectThat(
-        Number.isFinite(stampMs),
-        'ERR_CORE_PRESSURE',
-        'impossible time of a pressure sample',
-        'pressure.timestampMs',
-        'a finite number of ms on the clock of nowMs',
-        stampMs,
-      )
+      expectNumber('ERR_CORE_PRESSURE', 'pressure.timestampMs', stampMs, -Number.MAX_VALUE)
       cells[0] = nowMs
-      cells[1] = value ?? Number.NaN
+      cells[1] = value ?? NaN
       stamp[0] = stampMs
       return decide(downstreamActive)
     },
@@ -157,37 +99,7 @@ export function createScheduler<const Name extends string>(
       stamp[0] = cells[0]!
       return decide(downstreamActive)
     },
-    admit(handle) {
-      lifecycle.admit(slotOf(handle))
-    },
-    progress(handle, prefillTokensDone, decodeTokensDone) {
-      lifecycle.progress(slotOf(handle), prefillTokensDone, decodeTokensDone)
-    },
-    preempt(handle) {
-      lifecycle.preempt(slotOf(handle))
-    },
-    pin(handle) {
-      lifecycle.pin(slotOf(handle))
-    },
-    enterDownstream(handle) {
-      lifecycle.enterDownstream(slotOf(handle))
-    },
-    firstResponse(handle, nowMs) {
-      const slot = slotOf(handle)
-      const met = lifecycle.firstResponse(slot, nowMs)
-      if (hears('firstResponse')) {
-        const arrivalMs = chunks[slot >> CHUNK_BITS]!.arrivalMs[slot & CHUNK_MASK]!
-        announce('firstResponse', handle, nowMs - arrivalMs, met)
-      }
-      return met
-    },
-    finish(handle) {
-      end(handle, true)
-    },
-    cancel(handle) {
-      end(handle, false)
-    },
-    isVisible: (handle) => view.shows(slotOf(handle)),
+    isVisible: (handle) => view.shows(table.liveSlot(handle)),
     isWaiting: (handle) => stateOf(handle) <= PREEMPTED,
     isScheduled(handle) {
       const state = stateOf(handle)
@@ -198,16 +110,17 @@ export function createScheduler<const Name extends string>(
     idOf: (handle) => ids.get(handle),
     setSlowdown(className, factor) {
       const c = classes.indexOf(className)
-      if (c === -1 || !(factor >= 1 && Number.isFinite(factor))) {
-        throw new HorizonError('ERR_CORE_INPUT', 'impossible slowdown', {
-          field: `slowdown.${className}`,
-          expected: 'a known class and a finite factor of at least 1',
-          got: factor,
-        })
-      }
+      expectThat(
+        c !== -1 && factor >= 1 && factor < Infinity,
+        'ERR_CORE_INPUT',
+        'impossible slowdown',
+        `slowdown.${className}`,
+        'a known class and a finite factor of at least 1',
+        factor,
+      )
       estimates.setSlowdown(c, factor)
     },
-    explain: (handle) => explainRequest(scheduler, slotOf(handle)),
+    explain: (handle) => explainRequest(scheduler, table.liveSlot(handle)),
     metrics: () => recorder.snapshot(waitingSet.ever) as Metrics<Name>,
     smoothedPressure: smoothed,
   }

@@ -3,6 +3,7 @@
  * What a step knows when filters and the cap controller decide: counts per class, the step number, pressure and downstream
  * activity. Read-only for policies; the scheduler renews it before each step.
  */
+import { doubles, integers } from './columns.js'
 import { type ClassTable, LONG } from './request-class.js'
 import type { LOST, ORDINARY, PROTECTED } from './request-table.js'
 
@@ -48,20 +49,19 @@ export interface Signals {
 
 export function createSignals(classes: ClassTable, waiting: Int32Array): Signals {
   const { count, path } = classes
-  const column = (): Int32Array => new Int32Array(count)
-  const byPath = new Int32Array(6)
+  const byPath = integers(6)
   const signals: Signals = {
     step: 0,
     classes,
     waiting,
     numWaiting: 0,
     alwaysVisible: 0,
-    inShared: column(),
-    inPrefill: column(),
-    ordinaryInShared: column(),
-    ordinaryInPrefill: column(),
-    inDownstream: column(),
-    times: new Float64Array(3),
+    inShared: integers(count),
+    inPrefill: integers(count),
+    ordinaryInShared: integers(count),
+    ordinaryInPrefill: integers(count),
+    inDownstream: integers(count),
+    times: doubles(3),
     pressureIsNew: false,
     downstreamActive: false,
     appliedLevel: -1,

@@ -2,6 +2,7 @@
  * @module
  * The bookkeeping of a step: what its decision says about how many wait, are hidden, protected and lost, and the metrics of it.
  */
+import { integers } from './columns.js'
 import type { MutableDecision } from './decision.js'
 import { type Groups, HIDDEN, LIMITED } from './groups.js'
 import type { MetricsRecorder } from './metrics.js'
@@ -22,7 +23,7 @@ export function createStepCounter(
   const { verdict, limits } = groups
   const { counters, cappedSteps } = recorder
   /** Requests to which a limit applies in this step, by `path * 3 + status`. */
-  const limited = new Int32Array(6)
+  const limited = integers(6)
 
   return (result) => {
     let hidden = 0

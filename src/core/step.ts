@@ -2,6 +2,7 @@
  * @module
  * One step, in order: estimates and urgency brought up to the clock, signals, filters, cap, view, counts, events.
  */
+import { doubles } from './columns.js'
 import type { Decision, MutableDecision } from './decision.js'
 import type { PressureSample } from './ports.js'
 import { LONG } from './request-class.js'
@@ -34,13 +35,13 @@ export function createStep(
   const { times, inDownstream } = signals
   const filters = policy.filters()
   const cap = policy.cap()
-  const stamp = new Float64Array(1)
+  const stamp = doubles(1)
   /** Timestamp of the newest sample. */
-  const newest = Float64Array.of(Number.NEGATIVE_INFINITY)
+  const newest = Float64Array.of(-Infinity)
   const sample: PressureSample = {
-    value: Number.NaN,
+    value: NaN,
     kind: 'none',
-    timestampMs: Number.NEGATIVE_INFINITY,
+    timestampMs: -Infinity,
     source: 'none',
   }
   /** Handles and statuses that changed in this step, for whoever listens. */
@@ -76,8 +77,7 @@ export function createStep(
         stampMs = sample.timestampMs
       } else times[TIME.pressure] = Number.NaN
     }
-    signals.pressureIsNew =
-      value >= 0 && value <= 1 && stampMs > newest[0]! && stampMs < Number.POSITIVE_INFINITY
+    signals.pressureIsNew = value >= 0 && value <= 1 && stampMs > newest[0]! && stampMs < Infinity
     if (!signals.pressureIsNew) return
     newest[0] = stampMs
     times[TIME.pressure] = value

@@ -100,6 +100,13 @@ export function createView(
   }
 
   const nextSlot = (): number => {
+    if (stage === MERGED) {
+      const slot = base.take()
+      if (slot !== -1) return slot
+      stage = DEMOTED
+      openDemoted()
+    }
+    if (stage === DEMOTED) return byDeadline.take()
     if (stage === ALWAYS) {
       const slot = alwaysAt
       if (slot !== -1) {
@@ -110,17 +117,9 @@ export function createView(
       choice.make()
       openBase()
     }
-    if (stage === RESCUED) {
-      stage = MERGED
-      if (choice.rescued !== -1 && choice.holds(choice.rescued)) return choice.rescued
-    }
-    if (stage === MERGED) {
-      const slot = base.take()
-      if (slot !== -1) return slot
-      stage = DEMOTED
-      openDemoted()
-    }
-    return byDeadline.take()
+    stage = MERGED
+    if (choice.rescued !== -1 && choice.holds(choice.rescued)) return choice.rescued
+    return nextSlot()
   }
 
   const view: LazyView = {

@@ -3,6 +3,7 @@
  * Which list comes first: heaps over the waiting lists, per class and segment, and one over all by the instant of the next crossing.
  * They follow the cursors of the lists and are repaired list by list; nothing here looks at a request beyond the first of a segment.
  */
+import { bytes } from './columns.js'
 import { createEntry, createHeap, type Entry, type Heap, setKey } from './heap.js'
 import type { Order } from './ports.js'
 import {
@@ -47,7 +48,7 @@ export function createWaitingHeaps(
 ): WaitingHeaps {
   const heaps = Array.from({ length: numClasses * 4 }, createHeap)
   const due = createHeap()
-  const tracksOrdinary = new Uint8Array(numClasses)
+  const tracksOrdinary = bytes(numClasses)
 
   const of = (c: number, segment: number): Heap => heaps[c * 4 + segment]!
 
@@ -62,22 +63,22 @@ export function createWaitingHeaps(
 
   /** Key of the next crossing: of the first ordinary request into protected, or the first protected one into lost. */
   const repairDue = (list: WaitingList): void => {
-    const { firstLive, firstOrdinary } = list
+    const { live, ordinary } = list
     const entry = list.places[DUE]!
-    let key = Number.POSITIVE_INFINITY
-    if (firstOrdinary !== -1) {
-      const deadline = chunks[firstOrdinary >> CHUNK_BITS]!.deadlineMs[firstOrdinary & CHUNK_MASK]!
+    let key = Infinity
+    if (ordinary !== -1) {
+      const deadline = chunks[ordinary >> CHUNK_BITS]!.deadlineMs[ordinary & CHUNK_MASK]!
       const x = list.protectMs
       key = deadline - x - EARLY * (Math.abs(deadline) + Math.abs(x))
     }
-    if (firstLive !== firstOrdinary) {
-      const deadline = chunks[firstLive >> CHUNK_BITS]!.deadlineMs[firstLive & CHUNK_MASK]!
+    if (live !== ordinary) {
+      const deadline = chunks[live >> CHUNK_BITS]!.deadlineMs[live & CHUNK_MASK]!
       const x = list.loseMs
       const lost = deadline - x - EARLY * (Math.abs(deadline) + Math.abs(x))
       if (lost < key) key = lost
     }
     // An infinite threshold is never crossed; infinity minus infinity is no key.
-    if (!(key < Number.POSITIVE_INFINITY)) due.remove(entry)
+    if (!(key < Infinity)) due.remove(entry)
     else if (entry.at === -1 || entry.key !== key) {
       entry.key = key
       entry.tie = list.id
@@ -86,12 +87,12 @@ export function createWaitingHeaps(
   }
 
   const repair = (list: WaitingList): void => {
-    const { head, firstLive, firstOrdinary, places } = list
+    const { head, live, ordinary, places } = list
     visits[0]! += 1
-    place(places[LIVE]!, firstLive, kind)
-    place(places[PROTECTED]!, firstLive === firstOrdinary ? -1 : firstLive, kind)
-    if (tracksOrdinary[list.classIndex] === 1) place(places[ORDINARY]!, firstOrdinary, 'deadline')
-    place(places[LOST]!, head === firstLive ? -1 : head, 'deadline')
+    place(places[LIVE]!, live, kind)
+    place(places[PROTECTED]!, live === ordinary ? -1 : live, kind)
+    if (tracksOrdinary[list.classIndex] === 1) place(places[ORDINARY]!, ordinary, 'deadline')
+    place(places[LOST]!, head === live ? -1 : head, 'deadline')
     repairDue(list)
   }
 

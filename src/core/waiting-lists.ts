@@ -17,9 +17,9 @@ export interface WaitingList {
   head: number
   tail: number
   /** First request that is not lost, or -1. */
-  firstLive: number
+  live: number
   /** First request that is ordinary, or -1. */
-  firstOrdinary: number
+  ordinary: number
   /** Protected when `deadline - now < protectMs`; lost when `deadline - now < loseMs`. */
   protectMs: number
   loseMs: number
@@ -63,13 +63,13 @@ export function createWaitingLists(
       classIndex: c,
       head: -1,
       tail: -1,
-      firstLive: -1,
-      firstOrdinary: -1,
+      live: -1,
+      ordinary: -1,
       // NaN, so that the engine stores them as doubles from the start.
-      protectMs: Number.NaN,
-      loseMs: Number.NaN,
+      protectMs: NaN,
+      loseMs: NaN,
       workMs: bucketMs[bucket]!,
-      orderKey: Number.NaN,
+      orderKey: NaN,
       isDirty: false,
       places: [],
       custom,

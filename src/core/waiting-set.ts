@@ -5,7 +5,7 @@
  * Inside a list, deadline order is arrival order, and the estimate is one number. So whatever the clock, the guard, the slowdown or
  * the downstream wait are, a list reads `lost… protected… ordinary…`, and two cursors say where the segments begin:
  *
- *     head ──▶ [ lost … ) firstLive ──▶ [ protected … ) firstOrdinary ──▶ [ ordinary … ) tail
+ *     head ──▶ [ lost … ) live ──▶ [ protected … ) ordinary ──▶ [ ordinary … ) tail
  *
  * Time only moves the cursors on; a smaller estimate moves them back. A heap over the lists, keyed by the instant of the next
  * crossing, names those that are due, and heaps per class name the list whose first visible request comes first. A step therefore
@@ -13,6 +13,7 @@
  *
  * Heaps are repaired in `flush`, not at once: `admit` must not move them under a view that is being read.
  */
+import { doubles, integers } from './columns.js'
 import type { Order, UrgencyRule } from './ports.js'
 import type { ClassTable } from './request-class.js'
 import {
@@ -75,9 +76,9 @@ export function createWaitingSet(
   waitMs: Float64Array,
 ): WaitingSet {
   const { chunks } = table
-  const counts = new Int32Array(classes.count * 3)
-  const ever = new Float64Array(classes.count * 3)
-  const visits = new Float64Array(1)
+  const counts = integers(classes.count * 3)
+  const ever = doubles(classes.count * 3)
+  const visits = doubles(1)
   /** The estimates that thresholds are made of: those of the last step, whatever was published since. */
   const slowdownUsed = slowdown.slice()
   const waitUsed = waitMs.slice()
@@ -100,8 +101,8 @@ export function createWaitingSet(
   const setThresholds = (list: WaitingList): void => {
     const c = list.classIndex
     const estimateMs = slowdownUsed[c]! * list.workMs + waitUsed[c]!
-    const loseMs = uLost > 0 ? uLost * estimateMs : Number.NEGATIVE_INFINITY
-    const protectMs = uGuard > 0 ? uGuard * estimateMs : Number.NEGATIVE_INFINITY
+    const loseMs = uLost > 0 ? uLost * estimateMs : -Infinity
+    const protectMs = uGuard > 0 ? uGuard * estimateMs : -Infinity
     list.loseMs = loseMs
     // Without a guard the protected segment is empty: a request goes from ordinary to lost.
     list.protectMs = Math.max(protectMs, loseMs)
@@ -161,8 +162,8 @@ export function createWaitingSet(
   /** Cursors forward: time has passed, or the estimate grew. @hot */
   const advance = (list: WaitingList): void => {
     visits[0]! += 2
-    list.firstOrdinary = forward(list, list.firstOrdinary, -1, PROTECTED)
-    list.firstLive = forward(list, list.firstLive, list.firstOrdinary, LOST)
+    list.ordinary = forward(list, list.ordinary, -1, PROTECTED)
+    list.live = forward(list, list.live, list.ordinary, LOST)
   }
 
   const set: WaitingSet = {
@@ -185,9 +186,9 @@ export function createWaitingSet(
       if (tail === -1) list.head = slot
       else chunks[tail >> CHUNK_BITS]!.next[tail & CHUNK_MASK] = slot
       counts[list.classIndex * 3]! += 1
-      if (list.firstOrdinary !== -1) return
-      list.firstOrdinary = slot
-      if (list.firstLive === -1) list.firstLive = slot
+      if (list.ordinary !== -1) return
+      list.ordinary = slot
+      if (list.live === -1) list.live = slot
       markDirty(list)
     },
     remove(slot) {
@@ -203,12 +204,12 @@ export function createWaitingSet(
         list.head = next
         markDirty(list)
       } else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
-      if (list.firstLive === slot) {
-        list.firstLive = next
+      if (list.live === slot) {
+        list.live = next
         markDirty(list)
       }
-      if (list.firstOrdinary === slot) {
-        list.firstOrdinary = next
+      if (list.ordinary === slot) {
+        list.ordinary = next
         markDirty(list)
       }
     },
@@ -238,13 +239,12 @@ export function createWaitingSet(
       for (const list of lists.ofClass[c]!) {
         setThresholds(list)
         if (list.head === -1) continue
-        const { firstLive, firstOrdinary } = list
+        const { live, ordinary } = list
         visits[0]! += 2
-        list.firstLive = backward(list, firstLive, LOST)
-        list.firstOrdinary = backward(list, firstOrdinary, PROTECTED)
+        list.live = backward(list, live, LOST)
+        list.ordinary = backward(list, ordinary, PROTECTED)
         advance(list)
-        if (list.firstLive === firstLive && list.firstOrdinary === firstOrdinary)
-          heaps.repairDue(list)
+        if (list.live === live && list.ordinary === ordinary) heaps.repairDue(list)
         else markDirty(list)
       }
     },

@@ -136,7 +136,7 @@ test.each([
 type Scheduler = ReturnType<typeof testScheduler>
 function corruptLists(
   { waitingSet }: Scheduler,
-  field: 'head' | 'tail' | 'firstLive' | 'firstOrdinary',
+  field: 'head' | 'tail' | 'live' | 'ordinary',
 ): void {
   for (const list of waitingSet.lists.byId) list[field] = -1
 }
@@ -195,8 +195,8 @@ const CORRUPTIONS: readonly (readonly [
   ],
   ['a tail', (s) => corruptLists(s, 'tail')],
   ['a head', (s) => corruptLists(s, 'head')],
-  ['a cursor of ordinary ones', (s) => corruptLists(s, 'firstOrdinary')],
-  ['a cursor of live ones', (s) => corruptLists(s, 'firstLive')],
+  ['a cursor of ordinary ones', (s) => corruptLists(s, 'ordinary')],
+  ['a cursor of live ones', (s) => corruptLists(s, 'live')],
   [
     'the back link of a pinned one',
     (s, _w, _r, h) => {
