@@ -10,6 +10,7 @@ import { noCap } from './no-cap.js'
 import { edf, fcfs, strictPriority } from './orders.js'
 import { type PathRotationOptions, pathRotation } from './path-rotation.js'
 import { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
+import { type SlotReserveOptions, slotReserve } from './slot-reserve.js'
 import { type SmThrottleOptions, smThrottle } from './sm-throttle.js'
 import { defaultTriage, type TriageOptions, triage } from './triage.js'
 
@@ -21,6 +22,11 @@ export interface HorizonPolicyOptions {
   readonly rotation?: PathRotationOptions | false
   readonly longPathCap?: LongPathCapOptions | false
   readonly triage?: TriageOptions | false
+  /**
+   * Keeps slots free from lost requests, for an engine whose number of slots is known. Needs triage; the share floor of triage then
+   * counts slot time instead of steps. @default false
+   */
+  readonly slotReserve?: Omit<SlotReserveOptions, 'shareFloor'> | false
   readonly throttle?: SmThrottleOptions | false
   /** Another cap controller instead of the throttle. */
   readonly cap?: () => CapController
@@ -29,10 +35,12 @@ export interface HorizonPolicyOptions {
   readonly downstreamWait?: boolean
 }
 
-/** Composes rotation, guard, long-path cap, triage and throttle. Options that are wrong throw here, not in the first step. */
+/** Composes rotation, guard, long-path cap, triage, slot reserve and throttle. Options that are wrong throw here, not in the first step. */
 export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
   const { rotation = {}, longPathCap: limit = {}, throttle = {}, triage: lost = {} } = options
   const uGuard = options.uGuard ?? DEFAULT_U_GUARD
+  const reserve = options.slotReserve ?? false
+  const floor = (lost === false ? undefined : lost.shareFloor) ?? defaultTriage.shareFloor
   const urgency: UrgencyRule = {
     uGuard,
     uLost: lost === false ? 0 : (lost.uLost ?? defaultTriage.uLost),
@@ -42,11 +50,20 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
     ...(rotation === false ? [] : [pathRotation(rotation)]),
     ...(uGuard > 0 ? [slackGuard()] : []),
     ...(limit === false ? [] : [longPathCap(limit)]),
-    ...(lost === false ? [] : [triage(lost)]),
+    ...(lost === false ? [] : [triage(reserve ? { ...lost, shareFloor: 0 } : lost)]),
+    ...(reserve ? [slotReserve({ ...reserve, shareFloor: floor })] : []),
   ]
   const cap =
     options.cap ?? ((): CapController => (throttle === false ? noCap() : smThrottle(throttle)))
   checkUrgency(urgency)
+  expectThat(
+    reserve === false || lost !== false,
+    'ERR_POLICIES_SLOT_RESERVE',
+    'slots are kept from lost requests, and without triage none is lost',
+    'slotReserve',
+    'triage, or no slotReserve',
+    reserve,
+  )
   filters()
   cap()
   return {

@@ -105,7 +105,7 @@ async function run(_args: readonly string[], options: Options, io: CliIo): Promi
     seed: first,
     evaluate(candidate, seed) {
       const known = withLadder(calibration, candidate)
-      const policy = policyOf(candidate, config, known)
+      const policy = policyOf(candidate, config, known, spec.shared.slots)
       // A guard as wide as an SLO is no candidate.
       if (policy === undefined) return 0
       const workload = workloadOf(seed)
@@ -193,11 +193,12 @@ function withLadder(calibration: CalibrateResult, candidate: Candidate): Calibra
   return { ...calibration, ladder: { ...ladder, levels } }
 }
 
-/** Everything but the searched numbers stays as the configuration has it. */
+/** Everything but the searched numbers stays as the configuration has it; without one, as we recommend. */
 function policyOf(
   candidate: Candidate,
   config: HorizonConfig | undefined,
   { saturation }: CalibrateResult,
+  slots: number,
 ): Policy | undefined {
   const { uGuard, longPathCap: cap, m, nMin, nMax } = candidate
   if (config === undefined) {
@@ -206,6 +207,7 @@ function policyOf(
       longPathCap: { cap },
       rotation: { m, nMin, nMax },
       triage: { uLost: Math.min(1, uGuard) },
+      slotReserve: { slots },
       throttle: { saturation },
     })
   }
