@@ -10,7 +10,7 @@ import { noCap } from './no-cap.js'
 import { edf, fcfs, strictPriority } from './orders.js'
 import { type PathRotationOptions, pathRotation } from './path-rotation.js'
 import { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
-import { type SlotReserveOptions, slotReserve } from './slot-reserve.js'
+import { defaultSlotReserve, type SlotReserveOptions, slotReserve } from './slot-reserve.js'
 import { type SmThrottleOptions, smThrottle } from './sm-throttle.js'
 import { defaultTriage, type TriageOptions, triage } from './triage.js'
 
@@ -23,8 +23,8 @@ export interface HorizonPolicyOptions {
   readonly longPathCap?: LongPathCapOptions | false
   readonly triage?: TriageOptions | false
   /**
-   * Keeps slots free from lost requests, for an engine whose number of slots is known. Needs triage; the share floor of triage then
-   * counts slot time instead of steps. @default false
+   * Keeps slots free from lost requests, for an engine whose number of slots is known. Needs triage, whose share floor then counts
+   * slot time instead of steps, and whose `uLost` defaults to 0.8; the long-path cap defaults to 3/4 of the slots. @default false
    */
   readonly slotReserve?: Omit<SlotReserveOptions, 'shareFloor'> | false
   readonly throttle?: SmThrottleOptions | false
@@ -40,16 +40,18 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
   const { rotation = {}, longPathCap: limit = {}, throttle = {}, triage: lost = {} } = options
   const uGuard = options.uGuard ?? DEFAULT_U_GUARD
   const reserve = options.slotReserve ?? false
-  const floor = (lost === false ? undefined : lost.shareFloor) ?? defaultTriage.shareFloor
+  const ours = reserve === false ? defaultTriage : defaultSlotReserve
+  const floor = (lost === false ? undefined : lost.shareFloor) ?? ours.shareFloor
+  const cap0 = reserve === false ? {} : { cap: Math.max(1, (3 * reserve.slots) >> 2) }
   const urgency: UrgencyRule = {
     uGuard,
-    uLost: lost === false ? 0 : (lost.uLost ?? defaultTriage.uLost),
+    uLost: lost === false ? 0 : (lost.uLost ?? ours.uLost),
     downstreamWait: options.downstreamWait ?? lost !== false,
   }
   const filters = (): ViewFilter[] => [
     ...(rotation === false ? [] : [pathRotation(rotation)]),
     ...(uGuard > 0 ? [slackGuard()] : []),
-    ...(limit === false ? [] : [longPathCap(limit)]),
+    ...(limit === false ? [] : [longPathCap({ ...cap0, ...limit })]),
     ...(lost === false ? [] : [triage(reserve ? { ...lost, shareFloor: 0 } : lost)]),
     ...(reserve ? [slotReserve({ ...reserve, shareFloor: floor })] : []),
   ]

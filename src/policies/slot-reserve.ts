@@ -22,7 +22,11 @@ export interface SlotReserveOptions {
   readonly holdSteps?: number
 }
 
-export const defaultSlotReserve = Object.freeze({ shareFloor: 0.05, holdSteps: 200 })
+/**
+ * `uLost`: what a request held back by a reserve waits for is slots, not steps, so that a wrong verdict costs more; the expected wait
+ * behind it moves with hysteresis and is up to half too long. Hence the benefit of the doubt.
+ */
+export const defaultSlotReserve = Object.freeze({ shareFloor: 0.05, holdSteps: 200, uLost: 0.8 })
 
 /** Throws `ERR_POLICIES_SLOT_RESERVE` for impossible numbers. */
 export function slotReserve(options: SlotReserveOptions): ViewFilter {

@@ -24,7 +24,7 @@ export interface PolicyCase {
   readonly policy: (calibration: Calibration, runtime: OmniSpec) => Policy
 }
 
-/** The default preset where the engine's slots are declared: what we recommend. */
+/** The default preset where the engine's slots are named: what we recommend. */
 export const RECOMMENDED = 'horizonserve-slots'
 
 export const POLICY_CASES: readonly PolicyCase[] = [
@@ -67,7 +67,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   {
     name: RECOMMENDED,
     about:
-      'horizonserve with its slots declared: half of them kept from lost requests, which get 5 % of slot time',
+      'horizonserve with its slots named: half of them kept from lost requests, which get 5 % of slot time',
     sharing: 'green-contexts',
     policy: ({ saturation }, { shared }) =>
       horizonPolicy({

@@ -96,7 +96,7 @@ const CASES: readonly (readonly [string, Policy, BruteOptions])[] = [
   [
     'default with slots',
     horizonPolicy({ slotReserve: { slots: 5 }, triage: { shareFloor: 1 } }),
-    { ...BASE, slots: 5, reserve: 2, shareFloor: 1 },
+    { ...BASE, uLost: 0.8, cap: 3, slots: 5, reserve: 2, shareFloor: 1 },
   ],
   [
     'priority order, no triage',

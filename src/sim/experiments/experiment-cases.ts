@@ -63,7 +63,9 @@ function reservePolicy(
   const { order: _order, rotation: _rotation, ...rest } = options
   const { slots } = spec.shared
   const own = { slots, reserve: Math.min(reserve, slots - 1) }
-  return feasibleEdfPolicy({ ...rest, triage: { shareFloor }, slotReserve: own })
+  // As it was before the default preset took the reserve in.
+  const parts = { longPathCap: { cap: 2 }, triage: { uLost: 1, shareFloor } }
+  return feasibleEdfPolicy({ ...rest, ...parts, slotReserve: own })
 }
 
 /** Half of the slots. */
@@ -169,7 +171,7 @@ export const EXPERIMENT_CASES: readonly PolicyCase[] = [
   ...FLOORS.filter((floor) => floor !== 5).map(
     (floor): PolicyCase => ({
       name: floorName(floor),
-      about: `horizonserve with its slots declared: half of them kept from lost requests, which get ${floor} % of slot time`,
+      about: `horizonserve with its slots named: half of them kept from lost requests, which get ${floor} % of slot time`,
       sharing: gc,
       policy: ({ saturation }, spec) => slotsPolicy(spec, floor, { throttle: { saturation } }),
     }),
