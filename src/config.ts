@@ -102,6 +102,8 @@ export const horizonConfigSchema = z.strictObject({
     longPathCap: orFalse(count),
     capCounts: z.enum(['prefill', 'shared-stage']),
     triage: orFalse(options({ uLost: positive, shareFloor: share })),
+    slots: integerFrom1,
+    slotReserve: orFalse(options({ reserve: z.int().min(0), holdSteps: z.number().min(1) })),
     throttle: orFalse(
       options({
         gamma: shareAbove0,
@@ -260,15 +262,22 @@ function classSpec<Name extends string>(name: Name, config: ClassConfig): ClassS
 function policyOf(config: z.infer<typeof horizonConfigSchema>): Policy {
   const orders = { arrival: fcfs, deadline: edf, priority: strictPriority }
   const cap = config.longPathCap
-  const { fixedCapSms } = config
+  const { fixedCapSms, slots, slotReserve: reserve } = config
+  const losesNone = (config.triage ?? config.preset !== 'literal') === false
   if (fixedCapSms !== undefined && !(config.ladder?.levels.includes(fixedCapSms) ?? false)) {
     throw invalid('fixedCapSms', 'one of ladder.levels', fixedCapSms)
   }
+  if (reserve && slots === undefined) throw invalid('slots', 'given with slotReserve', slots)
   const options = {
     uGuard: config.uGuard,
     rotation: config.rotation,
     longPathCap: cap === false ? false : { cap, counts: config.capCounts },
     triage: config.triage,
+    // Without triage no request is lost: slots alone then change nothing, and a reserve that was asked for is refused.
+    slotReserve:
+      slots === undefined || reserve === false || (losesNone && !reserve)
+        ? false
+        : { slots, ...reserve },
     throttle: config.throttle,
     order: config.order === undefined ? undefined : orders[config.order],
     workConserving: config.workConserving,
