@@ -22,6 +22,7 @@ const entries = {
   'sim/index': 'src/sim/index.ts',
   'deploy/index': 'src/deploy/index.ts',
   'controller/doorbell-worker': 'src/controller/doorbell-worker.ts',
+  'controller/pressure-worker': 'src/controller/pressure-worker.ts',
   'cli/main': 'src/cli/main.ts',
 }
 

@@ -28,7 +28,7 @@ export const bench: Bench = {
     const controller = createController({
       path: segmentPath(name),
       mode: 'lockstep',
-      workerFile: pathToFileURL('out/engine/doorbell-worker.js'),
+      workerFolder: pathToFileURL('out/engine/'),
       log: () => {},
       config: {
         classes: { text: { output: 'text', sloMs: 200 } },

@@ -28,6 +28,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   uGuard: 'A request is protected below this slack ratio. Default 2; 0: off',
   longPathCap: 'Most ordinary long-path requests in the shared stage. Default 2',
   fixedCapSms: 'Hold this row while co-running instead of throttling',
+  pressure:
+    'Where `horizonserve run` reads memory pressure: source (default auto), device (NVML index, UUID or PCI id), everyMs (default 100). Default: auto where there is a ladder; false: none',
   order: 'Base order of the view. Default arrival',
 }
 

@@ -3,7 +3,9 @@
  * Configuration: a plain object, checked once here, becomes core records. After this there are no optional fields and no defaults.
  * Environment overrides follow the paper (section 5): thresholds can be recalibrated without touching the file.
  */
+
 import { z } from 'zod'
+import { doubles } from './core/columns.js'
 import { HorizonError } from './core/errors.js'
 import type { Actuator, Policy, PressureSource } from './core/ports.js'
 import { INPUT, WORK } from './core/ports.js'
@@ -109,6 +111,13 @@ export const horizonConfigSchema = z.strictObject({
       }),
     ),
     fixedCapSms: integerFrom1,
+    pressure: orFalse(
+      options({
+        source: z.enum(['auto', 'nvml-samples', 'nvml-utilization', 'gpm-dram-bandwidth']),
+        device: z.union([z.int().min(0), z.string()]),
+        everyMs: z.number().min(20).max(10_000),
+      }),
+    ),
     order: z.enum(['arrival', 'deadline', 'priority']),
     workConserving: z.boolean(),
     estimates: options({
@@ -290,9 +299,9 @@ function checkGuard(
   profiler: SchedulerOptions['profiler'],
   uGuard: number = DEFAULT_U_GUARD,
 ): void {
-  const inputs = new Float64Array(4)
+  const inputs = doubles(4)
   inputs[INPUT.promptTokens] = 1
-  const out = new Float64Array(3)
+  const out = doubles(3)
   for (const [c, spec] of classes.entries()) {
     profiler.annotate(c, inputs, out)
     const soloMs = out[WORK.shared]! + out[WORK.downstream]!

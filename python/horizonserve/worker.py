@@ -19,7 +19,7 @@ from .segment_file import open_checked, segment_path
 from .wire import WireError
 
 log = logging.getLogger("horizonserve")
-_STALE_NS = wire.STALE_MS * 1_000_000
+_STALE_NS = wire.CONTROLLER_STALE_MS * 1_000_000
 
 
 class LevelReader:

@@ -39,8 +39,14 @@ export const BOUNDARY_OFFSET = 256
 export const STAGE_OFFSET = 512
 export const STAGE_BYTES = 64
 
-/** Heartbeats are renewed at least every 100 ms; one that is older than this, ms, means that its writer is gone or stuck. */
+/** A stage beats every 100 ms; a heartbeat that is older than this, ms, means that its writer is gone or stuck. */
 export const STALE_MS = 250
+
+/** The controller beats at least this often, ms. */
+export const CONTROLLER_BEAT_MS = 50
+
+/** The engine gives a controller up after this, ms: early enough for one more step to begin within `STALE_MS` of the last beat. */
+export const CONTROLLER_STALE_MS = 150
 
 /** Bytes of the file on which locks are taken; they carry no data. The janitor's is held while a dead segment is removed. */
 export const LOCK = Object.freeze({ janitor: 0, controller: 1, stage0: 16 })

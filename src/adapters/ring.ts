@@ -74,6 +74,11 @@ export function createRingReader(
     poll(onEvent, limit = ringSlots) {
       // SYNC POINT: the engine stores a record, then the count that announces it.
       const written = Atomics.load(u32, writtenAt)
+      if (written === cursor) {
+        // Overwritten by somebody, it could look like a full ring, and then nothing new would ever come to set it right.
+        if (Atomics.load(u32, cursorAt) !== cursor) Atomics.store(u32, cursorAt, cursor)
+        return 0
+      }
       if ((written - cursor) >>> 0 > ringSlots) {
         counts.jumps += 1
         cursor = written

@@ -41,6 +41,9 @@ export interface StageLine {
   readonly appliedLevel: number
 }
 
+/** What `repair` calls the published control state. */
+export const CONTROL_STATE = 'the published control state'
+
 /** An attached segment. Every method is one store or one copy; none of them blocks. */
 export interface Segment {
   readonly path: string
@@ -67,6 +70,17 @@ export interface Segment {
   /** Says that a question was seen without answering it: the engine goes on with the published state, and may ask again. */
   acknowledge(bell: number): void
   stage(index: number): StageLine
+  /** Whether a process has taken the stage. Cheaper than `stage`, as are the next two: they stand on the way of a lockstep answer. */
+  isClaimed(index: number): boolean
+  /** Events that the stage found no room for. */
+  dropped(index: number): number
+  /** Whether the stage holds requests and has beaten since `sinceNs`. */
+  isActive(index: number, sinceNs: bigint): boolean
+  /**
+   * What of this controller's own lines, tables and descriptions somebody else overwrote, in words. Lines and descriptions are written
+   * again; after `CONTROL_STATE` the caller publishes once more.
+   */
+  repair(): string[]
   /** Whether a stage process holds its lock, that is: lives. */
   isStageAlive(index: number): boolean
   /** Whether any stage process lives. */
@@ -129,6 +143,10 @@ export function viewSegment(
   if (fd !== undefined) Atomics.store(u32, line + 6, session)
   else session = Atomics.load(u32, line + 6)
   let lock = fd
+  // What was written last, to be compared with what is there: nobody else may write it.
+  let said: readonly [mode: number, pid: number] | undefined
+  let published = 0
+  let classes: Uint8Array | undefined
   return {
     path,
     header,
@@ -136,6 +154,7 @@ export function viewSegment(
     buffer,
     beat: (nowNs) => void Atomics.store(i64, CONTROLLER_OFFSET / 8, nowNs),
     setMode(mode, pid) {
+      said = [mode, pid]
       Atomics.store(u32, line + 2, pid)
       Atomics.store(u32, line + 3, mode)
     },
@@ -147,6 +166,7 @@ export function viewSegment(
       encodeControlState(bank, seq, state)
       shared.set(new Uint8Array(scratch), HEADER_BYTES + (seq & 1) * BANK_BYTES)
       Atomics.store(u32, line + 4, seq)
+      published = seq
     },
     writeClasses(text) {
       const bytes = new TextEncoder().encode(text)
@@ -165,6 +185,7 @@ export function viewSegment(
       shared.set(bytes, CLASSES_OFFSET + CLASSES_HEAD)
       const end = CLASSES_OFFSET + CLASSES_HEAD + bytes.length
       view.setUint32(CLASSES_OFFSET, crc32(shared, 0, CLASSES_OFFSET + 4, end), true)
+      classes = shared.slice(CLASSES_OFFSET, end)
       return epoch
     },
     answer(bell, step, level, flags, slots, numSlots) {
@@ -198,6 +219,35 @@ export function viewSegment(
         appliedLevel: Atomics.load(i32, at + 9),
       }
     },
+    isClaimed: (index) => Atomics.load(u32, (STAGE_OFFSET + index * STAGE_BYTES) / 4 + 10) === 1,
+    dropped: (index) => Atomics.load(u32, (STAGE_OFFSET + index * STAGE_BYTES) / 4 + 4),
+    isActive(index, sinceNs) {
+      const at = (STAGE_OFFSET + index * STAGE_BYTES) / 4
+      if (Atomics.load(u32, at + 10) !== 1) return false
+      if (Atomics.load(u32, at + 5) + Atomics.load(u32, at + 6) === 0) return false
+      return Atomics.load(i64, at / 2) > sinceNs
+    },
+    repair() {
+      const damage: string[] = []
+      if (said !== undefined) {
+        const [mode, pid] = said
+        if (Atomics.load(u32, line + 3) !== mode || Atomics.load(u32, line + 2) !== pid) {
+          damage.push("the controller's line")
+          Atomics.store(u32, line + 2, pid)
+          Atomics.store(u32, line + 3, mode)
+        }
+      }
+      if (classes !== undefined && !isSame(shared, CLASSES_OFFSET, classes)) {
+        damage.push('the class descriptions')
+        shared.set(classes, CLASSES_OFFSET)
+      }
+      if (published !== 0) {
+        const at = HEADER_BYTES + (published & 1) * BANK_BYTES
+        const isCounted = Atomics.load(u32, line + 4) === published
+        if (!isCounted || !isSame(shared, at, new Uint8Array(scratch))) damage.push(CONTROL_STATE)
+      }
+      return damage
+    },
     isStageAlive: (index) => lock !== undefined && isByteLocked(lock, LOCK.stage0 + index),
     isEngineAlive() {
       if (lock === undefined) return false
@@ -213,4 +263,8 @@ export function viewSegment(
       lock = undefined
     },
   }
+}
+
+function isSame(shared: Uint8Array, at: number, bytes: Uint8Array): boolean {
+  return Buffer.compare(shared.subarray(at, at + bytes.length), bytes) === 0
 }

@@ -18,23 +18,34 @@ export interface BoundaryQuestion {
 /** Time, step, running, waiting, cursor; the checksum follows. */
 const BODY_BYTES = 24
 
-/** Bytes that `readQuestion` needs for its copy. */
-export const QUESTION_BYTES = BODY_BYTES + 4
+const QUESTION_WORDS = BODY_BYTES / 4 + 1
 
 /** The number of the last question; compared with the last one answered. */
 export function readBell(u32: Uint32Array): number {
   return Atomics.load(u32, BOUNDARY_OFFSET / 4)
 }
 
-/** Reads a copy of the question into `out`; false when its checksum is wrong, which then gets no answer. */
-export function readQuestion(shared: Uint8Array, copy: DataView, out: BoundaryQuestion): boolean {
-  const bytes = new Uint8Array(copy.buffer, copy.byteOffset, QUESTION_BYTES)
-  bytes.set(shared.subarray(BOUNDARY_OFFSET + 8, BOUNDARY_OFFSET + 8 + QUESTION_BYTES))
-  if (copy.getUint32(BODY_BYTES, true) !== crc32(bytes, 0, 0, BODY_BYTES)) return false
-  out.nowNs = copy.getBigInt64(0, true)
-  out.step = copy.getUint32(8, true)
-  out.running = copy.getUint32(12, true)
-  out.waiting = copy.getUint32(16, true)
-  out.cursor = copy.getUint32(20, true)
-  return true
+/** The number of the last question that was answered, as the engine sees it. */
+export function readAnswered(u32: Uint32Array): number {
+  return Atomics.load(u32, BOUNDARY_OFFSET / 4 + 16)
+}
+
+/**
+ * A reader of the question into `out`, by a copy; it returns false when the checksum is wrong, which then gets no answer. The engine waits
+ * meanwhile, so nothing is allocated but the time.
+ */
+export function questionReader(u32: Uint32Array, out: BoundaryQuestion): () => boolean {
+  const words = new Uint32Array(QUESTION_WORDS)
+  const bytes = new Uint8Array(words.buffer)
+  const times = new BigInt64Array(words.buffer, 0, 1)
+  return () => {
+    for (let i = 0; i < QUESTION_WORDS; i++) words[i] = u32[BOUNDARY_OFFSET / 4 + 2 + i]!
+    if (words[BODY_BYTES / 4] !== crc32(bytes, 0, 0, BODY_BYTES)) return false
+    out.nowNs = times[0]!
+    out.step = words[2]!
+    out.running = words[3]!
+    out.waiting = words[4]!
+    out.cursor = words[5]!
+    return true
+  }
 }

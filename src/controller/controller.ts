@@ -3,11 +3,9 @@
  * One controller for one engine: waits for its segment, attaches, steers, notices when the engine dies, and starts over. Whatever
  * happens to it, the engine goes on; whatever happens to the engine, it waits for the next one.
  */
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { removeIfDead } from '../adapters/discover.js'
-import { BOUNDARY_OFFSET, MODE } from '../adapters/layout.js'
+import { BOUNDARY_OFFSET, CONTROLLER_BEAT_MS, MODE } from '../adapters/layout.js'
 import { attachSegment, type Segment } from '../adapters/segment.js'
 import type { HorizonConfig } from '../config.js'
 import { HorizonError, isHorizonError } from '../core/errors.js'
@@ -18,20 +16,30 @@ import { createEngineLink, type EngineLink } from './engine-link.js'
 import { type LinkReport, linkReport } from './link-report.js'
 import { createMetricsBook, type MetricsBook } from './metrics-book.js'
 import { monotonicNs } from './monotonic-clock.js'
+import { openWorker } from './open-worker.js'
+import { type PressureReader, pressureReader } from './pressure-cell.js'
+import {
+  type PressureChoice,
+  type PressureSampler,
+  pressureSettings,
+  startPressureSampler,
+} from './pressure-sampler.js'
 
 export interface ControllerOptions {
   readonly path: string
   readonly config: HorizonConfig
   /** `auto` is published where the policy compiles to the table, lockstep where it does not. @default 'auto' */
   readonly mode?: 'auto' | 'published' | 'lockstep'
-  /** How often events are read and the state is renewed, ms. @default 2 */
+  /** How often events are read and the state is renewed, ms; at most `CONTROLLER_BEAT_MS`. @default 2 */
   readonly pollMs?: number
   /** Most requests named in a lockstep answer. @default 256 */
   readonly answerLimit?: number
   /** How long the doorbell worker looks before it sleeps, µs. @default 0 */
   readonly spinUs?: number
-  /** The compiled doorbell worker, for a program that bundles this one. @default beside this module */
-  readonly workerFile?: URL
+  /** Where memory pressure comes from, whatever the configuration says. @default what it says */
+  readonly pressure?: PressureChoice
+  /** The folder of the compiled workers, for a program that bundles this one. @default beside this module */
+  readonly workerFolder?: URL
   /** Gets one line per event worth telling. */
   readonly log: (level: 'info' | 'warn', text: string) => void
 }
@@ -43,7 +51,10 @@ export interface Controller {
   report(): LinkReport | undefined
   /** Tries once to attach; true when attached. Wrong versions and owners throw. */
   attach(): boolean
-  /** Looks after the engine: attaches when there is one, lets go when it has died. Call about every 200 ms. */
+  /**
+   * Looks after the engine: attaches when there is one, lets go when it has died. Call about every 200 ms. An engine that cannot be
+   * steered (another version, another controller) is told of once.
+   */
   watch(): void
   /** Another configuration; refused, with the old one kept, when it does not build. */
   reload(config: HorizonConfig): Promise<void>
@@ -53,6 +64,12 @@ export interface Controller {
 
 const WORKER_STOP_MS = 1000
 
+/** A worker and the word that ends it. */
+interface Doorbell {
+  readonly worker: Worker
+  readonly stop: Int32Array
+}
+
 export function createController(options: ControllerOptions): Controller {
   const { path, log } = options
   let config = options.config
@@ -60,8 +77,9 @@ export function createController(options: ControllerOptions): Controller {
   let segment: Segment | undefined
   let link: EngineLink | undefined
   let timer: NodeJS.Timeout | undefined
-  let worker: Worker | undefined
+  let doorbell: Doorbell | undefined
   let latest: LinkReport | undefined
+  let refusal = ''
   let book: MetricsBook = newBook()
 
   const modeOf = (of: ControlSetup): 'published' | 'lockstep' => {
@@ -80,14 +98,30 @@ export function createController(options: ControllerOptions): Controller {
     return wanted === 'auto' ? (of.rules === undefined ? 'lockstep' : 'published') : wanted
   }
   let mode = modeOf(setup)
+  let sampler: PressureSampler | undefined
+  let sampled = ''
+
+  /** Samples as the configuration in force asks; a sampler whose settings are the same goes on. */
+  const samplePressure = async (): Promise<void> => {
+    const settings = pressureSettings(config, options.pressure)
+    if (JSON.stringify(settings ?? null) === sampled) return
+    sampled = JSON.stringify(settings ?? null)
+    const before = sampler
+    sampler =
+      settings === undefined ? undefined : startPressureSampler(settings, log, options.workerFolder)
+    await before?.close()
+  }
 
   function newBook(): MetricsBook {
     return createMetricsBook(Object.keys(config.classes))
   }
 
   const steer = (at: Segment): void => {
+    void samplePressure()
     // A core that has seen another engine's requests, or another clock, starts anew.
-    setup = buildControl(config)
+    const pressure: PressureReader | undefined =
+      sampler === undefined ? undefined : pressureReader(sampler.cell, sampler.staleAfterMs)
+    setup = buildControl(config, pressure === undefined ? {} : { pressureSource: pressure })
     if (mode === 'published') {
       link = createEngineLink({
         segment: at,
@@ -97,40 +131,49 @@ export function createController(options: ControllerOptions): Controller {
         mode,
         onFirstResponse: book.onFirstResponse,
         onStep: book.onStep,
+        onTrouble: (text) => log('warn', text),
+        ...(pressure === undefined ? {} : { pressure }),
       })
       const running = link
       running.tick(monotonicNs())
-      timer = setInterval(() => running.tick(monotonicNs()), options.pollMs ?? 2)
+      // A tick beats, and the engine waits for a beat no longer than that.
+      const everyMs = Math.min(options.pollMs ?? 2, CONTROLLER_BEAT_MS)
+      timer = setInterval(() => running.tick(monotonicNs()), everyMs)
       at.setMode(MODE.published, process.pid)
     } else {
-      Atomics.store(new Uint32Array(at.buffer), (BOUNDARY_OFFSET + 68) / 4, 0)
-      worker = startWorker(at)
+      doorbell = startDoorbell(at)
     }
   }
 
-  const startWorker = (at: Segment): Worker => {
-    const made = openWorker(
-      {
-        path,
-        header: at.header,
-        address: at.address,
-        config,
-        answerLimit: options.answerLimit ?? 256,
-        spinUs: options.spinUs ?? 0,
-      },
-      options.workerFile,
-    )
-    made.on('message', (message: DoorbellMessage) => {
-      if (message.kind === 'report') latest = message.report
-    })
-    made.on('error', (error) => {
-      log(
-        'warn',
-        `the doorbell worker failed, the engine is on its own until the next look: ${error.message}`,
-      )
-      worker = undefined
+  const startDoorbell = (at: Segment): Doorbell => {
+    const stop = new SharedArrayBuffer(4)
+    const data: DoorbellData = {
+      path,
+      header: at.header,
+      address: at.address,
+      config,
+      answerLimit: options.answerLimit ?? 256,
+      spinUs: options.spinUs ?? 0,
+      stop,
+      pressure:
+        sampler === undefined
+          ? undefined
+          : { cell: sampler.cell, staleAfterMs: sampler.staleAfterMs },
+    }
+    const worker = openWorker('doorbell-worker', data, options.workerFolder)
+    const made = { worker, stop: new Int32Array(stop) }
+    const lost = (why: string): void => {
+      if (doorbell !== made) return
+      log('warn', `the doorbell worker ended, the engine is on its own until the next look: ${why}`)
+      doorbell = undefined
       void letGo()
+    }
+    worker.on('message', (message: DoorbellMessage) => {
+      if (message.kind === 'report') latest = message.report
+      if (message.kind === 'trouble') log('warn', message.text)
     })
+    worker.on('error', (error) => lost(error.message))
+    worker.on('exit', (code) => lost(`exit code ${code}`))
     return made
   }
 
@@ -143,9 +186,9 @@ export function createController(options: ControllerOptions): Controller {
     timer = undefined
     link = undefined
     latest = undefined
-    const ending = worker
-    worker = undefined
-    if (ending !== undefined) await endWorker(ending, at)
+    const ending = doorbell
+    doorbell = undefined
+    if (ending !== undefined) await endDoorbell(ending, at)
     at.close()
   }
 
@@ -174,7 +217,14 @@ export function createController(options: ControllerOptions): Controller {
     },
     watch() {
       if (segment === undefined) {
-        this.attach()
+        try {
+          this.attach()
+          refusal = ''
+        } catch (error) {
+          if (!isHorizonError(error)) throw error
+          if (error.message !== refusal) log('warn', error.message)
+          refusal = error.message
+        }
         return
       }
       if (segment.isEngineAlive()) return
@@ -187,7 +237,7 @@ export function createController(options: ControllerOptions): Controller {
     async reload(next) {
       const built = buildControl(next)
       const nextMode = modeOf(built)
-      const restart = worker !== undefined || nextMode !== mode
+      const restart = doorbell !== undefined || nextMode !== mode
       config = next
       setup = built
       mode = nextMode
@@ -205,41 +255,21 @@ export function createController(options: ControllerOptions): Controller {
       await letGo()
       this.attach()
     },
-    stop: letGo,
-  }
-}
-
-/** From sources the worker loads a compiler first; a package has it compiled, beside the entry or in the folder of this room. */
-function openWorker(workerData: DoorbellData, given: URL | undefined): Worker {
-  if (given !== undefined) return new Worker(given, { workerData })
-  if (import.meta.url.endsWith('.ts')) {
-    const source = new URL('./doorbell-worker.ts', import.meta.url).href
-    const code = `import('tsx/esm/api').then((tsx) => { tsx.register(); return import(${JSON.stringify(source)}) })`
-    return new Worker(code, { eval: true, workerData })
-  }
-  for (const place of [
-    './controller/doorbell-worker.js',
-    '../controller/doorbell-worker.js',
-    './doorbell-worker.js',
-  ]) {
-    const file = new URL(place, import.meta.url)
-    if (existsSync(fileURLToPath(file))) return new Worker(file, { workerData })
-  }
-  throw new HorizonError(
-    'ERR_CONTROLLER_WORKER',
-    'the doorbell worker is missing from this installation',
-    {
-      hint: 'Install the package again',
+    async stop() {
+      await letGo()
+      await sampler?.close()
+      sampler = undefined
+      sampled = ''
     },
-  )
+  }
 }
 
-async function endWorker(worker: Worker, segment: Segment): Promise<void> {
+async function endDoorbell({ worker, stop }: Doorbell, segment: Segment): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     worker.once('exit', () => resolve())
     setTimeout(resolve, WORKER_STOP_MS).unref()
   })
-  Atomics.store(new Uint32Array(segment.buffer), (BOUNDARY_OFFSET + 68) / 4, 1)
+  Atomics.store(stop, 0, 1)
   futexAt(segment.address + BigInt(BOUNDARY_OFFSET)).wake(1)
   await stopped
   await worker.terminate()

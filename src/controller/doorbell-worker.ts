@@ -15,6 +15,8 @@ import { createEngineLink } from './engine-link.js'
 import { type LinkReport, linkReport, type MetricsBook } from './link-report.js'
 import { createMetricsBook } from './metrics-book.js'
 import { monotonicNs } from './monotonic-clock.js'
+import { pressureReader } from './pressure-cell.js'
+import { createRehearsal } from './rehearsal.js'
 
 /** What the main thread hands over. */
 export interface DoorbellData {
@@ -25,15 +27,20 @@ export interface DoorbellData {
   readonly answerLimit: number
   /** Keep looking at the bell for this long before sleeping, µs. Only with a core to spare. */
   readonly spinUs: number
+  /** One word that ends the loop. In memory of this process, for nothing that an engine writes may stop a controller. */
+  readonly stop: SharedArrayBuffer
+  readonly pressure: { readonly cell: SharedArrayBuffer; readonly staleAfterMs: number } | undefined
 }
 
 /** What the worker says, twice a second and when it ends. */
 export type DoorbellMessage =
   | { readonly kind: 'report'; readonly report: LinkReport }
+  | { readonly kind: 'trouble'; readonly text: string }
   | { readonly kind: 'stopped' }
 
-const WAIT_MS = 5
-const REPORT_MS = 500
+/** How often events are read between two questions, and the way of an answer is rehearsed: about 2 % of a core. */
+const TICK_NS = 1e6
+const REPORT_NS = 500e6
 
 function main(data: DoorbellData): void {
   const segment = viewSegment(data.path, data.header, data.address)
@@ -41,7 +48,15 @@ function main(data: DoorbellData): void {
   const bellAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET))
   const answeredAt = futexAt(data.address + BigInt(BOUNDARY_OFFSET + 64))
   const book: MetricsBook = createMetricsBook(Object.keys(data.config.classes))
-  const setup = buildControl(data.config)
+  const tell = (message: DoorbellMessage): void => parentPort?.postMessage(message)
+  const pressure =
+    data.pressure === undefined
+      ? undefined
+      : pressureReader(data.pressure.cell, data.pressure.staleAfterMs)
+  const setup = buildControl(
+    data.config,
+    pressure === undefined ? {} : { pressureSource: pressure },
+  )
   const link = createEngineLink({
     segment,
     scheduler: setup.scheduler,
@@ -51,35 +66,44 @@ function main(data: DoorbellData): void {
     answerLimit: data.answerLimit,
     onFirstResponse: book.onFirstResponse,
     onStep: book.onStep,
+    onTrouble: (text) => tell({ kind: 'trouble', text }),
+    ...(pressure === undefined ? {} : { pressure }),
   })
-  const spinNs = BigInt(data.spinUs) * 1000n
-  let reportAt = 0n
+  const stop = new Int32Array(data.stop)
+  const spinNs = data.spinUs * 1000
+  const rehearse = createRehearsal(data.config)
+  let reportAt = 0
+  let tickAt = 0
+  let spinEnd = 0
   let seen = readBell(u32)
   link.tick(monotonicNs())
   segment.setMode(MODE.lockstep, process.pid)
-  while (Atomics.load(u32, (BOUNDARY_OFFSET + 68) / 4) === 0) {
+  while (Atomics.load(stop, 0) === 0) {
     const bell = readBell(u32)
     const now = monotonicNs()
+    const ns = Number(now)
     if (bell !== seen) {
       seen = bell
       if (link.answer(now)) answeredAt.wake(1)
       segment.beat(now)
-    } else {
+      spinEnd = ns + spinNs
+    } else if (ns >= tickAt) {
+      // What nobody waits for: between two answers, never before the wait for the next question.
+      tickAt = ns + TICK_NS
       link.tick(now)
-      if (now >= reportAt) {
-        reportAt = now + BigInt(REPORT_MS) * 1_000_000n
-        parentPort?.postMessage({
-          kind: 'report',
-          report: linkReport(link, book),
-        } satisfies DoorbellMessage)
+      rehearse()
+      // Nobody waits for it: that too is rehearsed.
+      answeredAt.wake(1)
+      if (ns >= reportAt) {
+        reportAt = ns + REPORT_NS
+        tell({ kind: 'report', report: linkReport(link, book) })
       }
-      const spinEnd = now + spinNs
-      while (spinNs > 0n && readBell(u32) === seen && monotonicNs() < spinEnd);
-      if (readBell(u32) === seen) bellAt.wait(seen, WAIT_MS)
+    } else if (ns >= spinEnd) {
+      bellAt.wait(seen, (tickAt - ns) / 1e6)
     }
   }
   link.stop()
-  parentPort?.postMessage({ kind: 'stopped' } satisfies DoorbellMessage)
+  tell({ kind: 'stopped' })
 }
 
 main(workerData as DoorbellData)

@@ -6,11 +6,14 @@
 import { createEvent } from '../adapters/events.js'
 import { KIND, MODE, STALE_MS } from '../adapters/layout.js'
 import { createRingReader, type RingReader } from '../adapters/ring.js'
-import type { Segment, StageLine } from '../adapters/segment.js'
+import { CONTROL_STATE, type Segment, type StageLine } from '../adapters/segment.js'
 import type { Scheduler } from '../core/index.js'
-import { type BoundaryQuestion, QUESTION_BYTES, readBell, readQuestion } from './boundary.js'
+import { NO_LADDER } from '../core/ladder.js'
+import { type BoundaryQuestion, questionReader, readAnswered, readBell } from './boundary.js'
+import { createLinkHealth } from './link-health.js'
 import { createMirror, type EngineMirror, type OnFirstResponse } from './mirror.js'
 import { monotonicNs } from './monotonic-clock.js'
+import type { PressureReader } from './pressure-cell.js'
 import type { PublishedRules } from './published-rules.js'
 import { createPublisher, type PublishedLevel, type Publisher } from './publisher.js'
 
@@ -26,6 +29,10 @@ export interface EngineLinkOptions {
   readonly onFirstResponse?: OnFirstResponse
   /** Called with each step of stage 0: how long the engine spent at the boundary, ns. */
   readonly onStep?: (boundaryNs: number) => void
+  /** Where pressure comes from, if it is measured: with a new sample the cap is decided anew even while the engine takes no step. */
+  readonly pressure?: PressureReader
+  /** Gets one line for each kind of trouble, at most once in ten seconds. */
+  readonly onTrouble?: (text: string) => void
 }
 
 /** What a link has done since it attached. */
@@ -34,6 +41,8 @@ export interface LinkCounts {
   answered: number
   /** Questions whose checksum was wrong. */
   garbled: number
+  /** Times that somebody else had overwritten what this side owns. */
+  overwritten: number
   corruptEvents: number
   droppedEvents: number
 }
@@ -43,6 +52,7 @@ export interface EngineLink {
   readonly counts: LinkCounts
   readonly mirror: EngineMirror
   readonly scheduler: Scheduler
+  readonly pressure: PressureReader | undefined
   /** Reads events, publishes, beats. Call every 1 to 5 ms. */
   tick(nowNs: bigint): void
   /** Answers the engine's question, if there is a new one. The caller wakes the engine when this returns true. */
@@ -53,6 +63,8 @@ export interface EngineLink {
   stop(): void
 }
 
+const STALE_NS = BigInt(STALE_MS) * 1_000_000n
+
 /** An engine asks to be told of lost events at most this often. */
 const RESYNC_AFTER_MS = 1000
 
@@ -60,10 +72,9 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   const { segment } = options
   const { buffer, header } = segment
   const u32 = new Uint32Array(buffer)
-  const shared = new Uint8Array(buffer)
-  const copy = new DataView(new ArrayBuffer(QUESTION_BYTES))
   const event = createEvent()
   const question: BoundaryQuestion = { nowNs: 0n, step: 0, running: 0, waiting: 0, cursor: 0 }
+  const readQuestion = questionReader(u32, question)
   const rings: RingReader[] = []
   for (let s = 0; s < header.numStages; s++) {
     rings.push(createRingReader(buffer, s, header.ringSlots, event, true))
@@ -72,6 +83,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     published: 0,
     answered: 0,
     garbled: 0,
+    overwritten: 0,
     corruptEvents: 0,
     droppedEvents: 0,
   }
@@ -84,8 +96,17 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   let dropped = 0
   let resyncAt = 0n
   let now = monotonicNs()
+  let last = 0
+  let isActive = false
+  let pressureSeen = 0
 
-  const publisher: Publisher = createPublisher(segment, () => scheduler, level, isDownstreamActive)
+  const publisher: Publisher = createPublisher(
+    segment,
+    () => scheduler,
+    level,
+    () => isActive,
+  )
+  const health = createLinkHealth(counts, options.onTrouble ?? (() => {}), repair)
   publisher.setRules(rules, options.descriptions)
   segment.acknowledge(lastBell)
 
@@ -93,30 +114,40 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     return Number(now) / 1e6
   }
 
-  /** The last stage that a process has taken: where the answers of long-path requests leave. */
+  /** The last stage that a process has taken, as of the last tick: where the answers of long-path requests leave. */
   function lastStage(): number {
-    for (let s = header.numStages - 1; s > 0; s--) if (segment.stage(s).claimed) return s
-    return 0
+    return last
   }
 
   /** A later stage is active while it runs or holds work and has said so lately. */
-  function isDownstreamActive(): boolean {
-    for (let s = 1; s < header.numStages; s++) {
-      const line = segment.stage(s)
-      if (!line.claimed || line.running + line.waiting === 0) continue
-      if (now - line.heartbeatNs < BigInt(STALE_MS) * 1_000_000n) return true
+  function lookDownstream(): void {
+    const sinceNs = now - STALE_NS
+    isActive = false
+    for (let s = 1; s <= last && !isActive; s++) isActive = segment.isActive(s, sinceNs)
+  }
+
+  /** What this side owns, put right again; nobody else may write it, so it is looked at rarely. */
+  function repair(): string[] {
+    const damage = segment.repair()
+    if (damage.includes(CONTROL_STATE)) publisher.update(now, true)
+    if (
+      options.mode === 'lockstep' &&
+      readBell(u32) === lastBell &&
+      readAnswered(u32) !== lastBell
+    ) {
+      segment.acknowledge(lastBell)
+      damage.push('the answer')
     }
-    return false
+    if (damage.length > 0) counts.overwritten += 1
+    return damage
   }
 
   const decide = (nowNs: bigint): void => {
     const nowMs = mirror.advance(Number(nowNs) / 1e6)
-    const decision = scheduler.step(
-      nowMs,
-      undefined,
-      lastStage() > 0 ? isDownstreamActive() : undefined,
-    )
-    level.level = decision.level
+    if (last > 0) lookDownstream()
+    const decision = scheduler.step(nowMs, undefined, last > 0 ? isActive : undefined)
+    // A row of no ladder is no level: stages that have one must not take it for theirs.
+    level.level = scheduler.ladder === NO_LADDER ? -1 : decision.level
     level.capSms = decision.capSms
     level.headroomSms = decision.headroomSms
   }
@@ -130,10 +161,13 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
 
   const drain = (): void => {
     for (const ring of rings) ring.poll(onEvent)
+  }
+
+  const countLosses = (): void => {
     let lost = 0
     let corrupt = 0
     for (let s = 0; s < rings.length; s++) {
-      lost += segment.stage(s).dropped
+      lost += segment.dropped(s)
       corrupt += rings[s]!.counts.corrupt + rings[s]!.counts.jumps
     }
     // What was dropped or garbled is told again, at leisure: only the mirror's accuracy depends on it.
@@ -148,6 +182,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
 
   return {
     counts,
+    pressure: options.pressure,
     get mirror() {
       return mirror
     },
@@ -156,9 +191,20 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     },
     tick(nowNs) {
       now = nowNs
+      last = header.numStages - 1
+      while (last > 0 && !segment.isClaimed(last)) last -= 1
+      const stepsBefore = mirror.counts.steps
       drain()
+      countLosses()
+      lookDownstream()
+      const samples = options.pressure?.samples() ?? 0
+      if (samples !== pressureSeen) {
+        pressureSeen = samples
+        if (options.mode === 'published' && mirror.counts.steps === stepsBefore) decide(nowNs)
+      }
       if (publisher.update(nowNs)) counts.published += 1
       segment.beat(nowNs)
+      health.look(nowNs)
     },
     answer(nowNs) {
       const bell = readBell(u32)
@@ -166,7 +212,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
       lastBell = bell
       now = nowNs
       drain()
-      if (!readQuestion(shared, copy, question)) {
+      if (!readQuestion()) {
         counts.garbled += 1
         segment.acknowledge(bell)
         return true

@@ -3,8 +3,10 @@
  * The state of a controlled engine at one moment, as plain numbers: what the metrics page, `watch` and the log are made from.
  */
 import { LONG } from '../core/index.js'
+import { TIME } from '../core/signals.js'
 import type { EngineLink } from './engine-link.js'
 import type { MetricsBook } from './metrics-book.js'
+import { monotonicNs } from './monotonic-clock.js'
 
 export type { MetricsBook } from './metrics-book.js'
 
@@ -44,9 +46,16 @@ export interface LinkReport {
   readonly longDownstream: number
   readonly pressure: number
   readonly smoothedPressure: number
+  /** Where pressure comes from now; `none` without a reading. */
+  readonly pressureSource: string
+  readonly pressureKind: string
+  /** Since the GPU renewed the reading, ms. */
+  readonly pressureAgeMs: number
   readonly published: number
   readonly answered: number
   readonly corruptEvents: number
+  /** Times that something of the controller's own was overwritten in the segment, and put right. */
+  readonly overwritten: number
   readonly droppedEvents: number
   readonly misfits: number
   readonly steps: number
@@ -85,11 +94,15 @@ export function linkReport(link: EngineLink, book: MetricsBook): LinkReport {
     capSms: decision.capSms,
     headroomSms: decision.headroomSms,
     longDownstream: signals.sumOn(LONG, signals.inDownstream),
-    pressure: signals.times[1]!,
+    pressure: signals.times[TIME.pressure]!,
     smoothedPressure: scheduler.smoothedPressure(),
+    pressureSource: link.pressure?.source ?? 'none',
+    pressureKind: link.pressure?.kind ?? 'none',
+    pressureAgeMs: Number(monotonicNs()) / 1e6 - signals.times[TIME.pressureTimestamp]!,
     published: counts.published,
     answered: counts.answered,
-    corruptEvents: counts.corruptEvents,
+    corruptEvents: counts.corruptEvents + counts.garbled,
+    overwritten: counts.overwritten,
     droppedEvents: counts.droppedEvents,
     misfits: mirror.counts.misfits,
     steps: mirror.counts.steps,

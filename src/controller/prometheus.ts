@@ -61,6 +61,13 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
   single('headroom_sms', 'gauge', 'SMs left to later stages.', report.headroomSms)
   single('cap_level', 'gauge', 'Row of the ladder in force.', report.level)
   single('pressure', 'gauge', 'Memory pressure, smoothed, 0 to 1.', report.smoothedPressure)
+  metric('pressure_raw', 'gauge', 'Memory pressure as the GPU said last, 0 to 1.')
+  metric('pressure_age_seconds', 'gauge', 'Since the GPU renewed its pressure.')
+  if (report.pressureSource !== 'none') {
+    const from = `{source="${report.pressureSource}",kind="${report.pressureKind}"}`
+    value('pressure_raw', report.pressure, from)
+    value('pressure_age_seconds', report.pressureAgeMs / 1000, from)
+  }
   single(
     'downstream_requests',
     'gauge',
@@ -76,6 +83,12 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
     report.droppedEvents,
   )
   single('events_corrupt_total', 'counter', 'Events that could not be read.', report.corruptEvents)
+  single(
+    'segment_repairs_total',
+    'counter',
+    "Times that the controller's own part of the segment was found overwritten.",
+    report.overwritten,
+  )
   single(
     'events_misfit_total',
     'counter',

@@ -85,7 +85,7 @@ export {
   type TaskGraph,
 } from './ir/task-graph.js'
 export { interpretProject } from './loop/interpret-project.js'
-export type { Ledger, VariantRecord } from './loop/ledger.js'
+export type { Ledger, VariantRecord } from './loop/ledger-state.js'
 export { DEFAULT_GATES, type LegalFinding, type LoopProject } from './loop/loop-project.js'
 export { type MeasuredLoop, openLoop } from './loop/measured-loop.js'
 export { paretoFront } from './loop/rank.js'

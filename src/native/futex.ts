@@ -37,8 +37,7 @@ export function futexAt(address: Pointer): Futex {
     wait(expected, timeoutMs) {
       const bounded = Math.min(Math.max(timeoutMs, 0), MAX_WAIT_MS)
       timeout[1] = BigInt(Math.floor(bounded * 1e6))
-      if (libc.futex(NUMBER, address, FUTEX_WAIT, expected | 0, timeout, null, 0) === 0)
-        return 'woken'
+      if (libc.futexWait(NUMBER, address, FUTEX_WAIT, expected | 0, timeout) === 0) return 'woken'
       const errno = libc.errno()
       if (errno === EAGAIN) return 'changed'
       if (errno === ETIMEDOUT) return 'timeout'
@@ -50,7 +49,7 @@ export function futexAt(address: Pointer): Futex {
       )
     },
     wake(count) {
-      return libc.futex(NUMBER, address, FUTEX_WAKE, count, null, null, 0)
+      return libc.futexWake(NUMBER, address, FUTEX_WAKE, count)
     },
   }
 }

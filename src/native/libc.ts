@@ -16,16 +16,15 @@ export interface Libc {
     fd: number,
     offset: number,
   ) => Pointer
-  /** `futex` through `syscall`: libc has no wrapper, and every argument is a `long`. */
-  readonly futex: (
+  /** `futex` through `syscall`: libc has no wrapper, and every argument is a `long`. Those that an operation ignores are left out. */
+  readonly futexWait: (
     number: number,
     word: Pointer,
     operation: number,
     value: number,
-    timeout: BigInt64Array | null,
-    unused: null,
-    unused3: number,
+    timeout: BigInt64Array,
   ) => number
+  readonly futexWake: (number: number, word: Pointer, operation: number, count: number) => number
   readonly fcntl: (fd: number, command: number, lock: Uint8Array) => number
   readonly errno: () => number
 }
@@ -52,9 +51,10 @@ export function loadLibc(): Libc {
     mmap: library.bind(
       'void *mmap(void *address, size_t bytes, int protection, int flags, int fd, int64_t offset)',
     ),
-    futex: library.bind(
-      'long syscall(long number, void *word, long operation, long value, void *timeout, void *unused, long unused3)',
+    futexWait: library.bind(
+      'long syscall(long number, void *word, long operation, long value, void *timeout)',
     ),
+    futexWake: library.bind('long syscall(long number, void *word, long operation, long count)'),
     fcntl: library.bind('int fcntl(int fd, int command, void *lock)'),
     errno: () => loadKoffi().errno(),
   }

@@ -3,7 +3,7 @@
  * Whole policies: the paper's system as printed, ours, and what they are compared with. A policy is a record of parts; build your own
  * the same way.
  */
-import { expectThat } from '../core/errors.js'
+import { expectNumber } from '../core/errors.js'
 import type { CapController, Order, Policy, UrgencyRule, ViewFilter } from '../core/ports.js'
 import { type LongPathCapOptions, longPathCap } from './long-path-cap.js'
 import { noCap } from './no-cap.js'
@@ -46,7 +46,10 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
   ]
   const cap =
     options.cap ?? ((): CapController => (throttle === false ? noCap() : smThrottle(throttle)))
-  checkUrgency(urgency)
+  expectNumber('ERR_POLICIES_URGENCY', 'uGuard', uGuard, 0)
+  // A request is protected before it is lost.
+  const most = uGuard > 0 ? uGuard : undefined
+  expectNumber('ERR_POLICIES_URGENCY', 'triage.uLost', urgency.uLost, 0, most)
   filters()
   cap()
   return {
@@ -57,25 +60,6 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
     cap,
     workConserving: options.workConserving ?? true,
   }
-}
-
-function checkUrgency({ uGuard, uLost }: UrgencyRule): void {
-  expectThat(
-    uGuard >= 0 && Number.isFinite(uGuard),
-    'ERR_POLICIES_URGENCY',
-    'impossible guard',
-    'uGuard',
-    'a finite number, at least 0 (0 switches the guard off)',
-    uGuard,
-  )
-  expectThat(
-    uLost >= 0 && (uGuard === 0 || uLost <= uGuard) && Number.isFinite(uLost),
-    'ERR_POLICIES_URGENCY',
-    'a request is protected before it is lost',
-    'triage.uLost',
-    `a number above 0 and at most uGuard (${uGuard})`,
-    uLost,
-  )
 }
 
 /** The paper as printed: N renewed in each step, the cap counts prefills, nothing passes, nothing is lost, pressure smoothed per step. */

@@ -6,7 +6,8 @@
  * Lost requests get a share floor of slot time here. (Triage counts its floor in steps, of which a request needs a few hundred:
  * used together with a reserve, that floor fills the reserve.)
  */
-import { HorizonError } from '../core/errors.js'
+import { doubles } from '../core/columns.js'
+import { expectInteger, expectNumber } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
 import { LOST, ORDINARY } from '../core/request-table.js'
@@ -34,18 +35,14 @@ export const defaultSlotReserve = Object.freeze({
 /** Throws `ERR_POLICIES_SLOT_RESERVE` for impossible numbers. */
 export function slotReserve(options: SlotReserveOptions): ViewFilter {
   const { slots, reserve, holdsLong, shareFloor, holdSteps } = { ...defaultSlotReserve, ...options }
-  check('slots', Number.isInteger(slots) && slots >= 1, 'an integer of at least 1', slots)
-  check(
-    'reserve',
-    Number.isInteger(reserve) && reserve >= 0 && reserve < slots,
-    `an integer from 0 to ${slots - 1}`,
-    reserve,
-  )
-  check('shareFloor', shareFloor >= 0 && shareFloor <= 1, 'a number in [0, 1]', shareFloor)
-  check('holdSteps', holdSteps >= 1 && Number.isFinite(holdSteps), 'at least 1', holdSteps)
+  const code = 'ERR_POLICIES_SLOT_RESERVE'
+  expectInteger(code, 'slotReserve.slots', slots, 1)
+  expectInteger(code, 'slotReserve.reserve', reserve, 0, slots - 1)
+  expectNumber(code, 'slotReserve.shareFloor', shareFloor, 0, 1)
+  expectNumber(code, 'slotReserve.holdSteps', holdSteps, 1)
   const perStep = (shareFloor * slots) / holdSteps
   /** Rescues earned since the last one, while lost requests wait. */
-  const credit = new Float64Array(1)
+  const credit = doubles(1)
   return {
     name: 'slot-reserve',
     filter(signals, groups) {
@@ -63,13 +60,4 @@ export function slotReserve(options: SlotReserveOptions): ViewFilter {
       groups.rescue()
     },
   }
-}
-
-function check(field: string, isRight: boolean, expected: string, got: unknown): void {
-  if (isRight) return
-  throw new HorizonError('ERR_POLICIES_SLOT_RESERVE', 'impossible reserve', {
-    field: `slotReserve.${field}`,
-    expected,
-    got,
-  })
 }

@@ -4,7 +4,7 @@
  */
 import { build } from 'tsup'
 
-/** Writes `controller.js` and `doorbell-worker.js` into a folder. */
+/** Writes `controller.js` and its workers into a folder. */
 export async function bundleController(outDir: string): Promise<void> {
   await build({
     config: false,
@@ -12,6 +12,7 @@ export async function bundleController(outDir: string): Promise<void> {
     entry: {
       controller: 'test/engine/controller.ts',
       'doorbell-worker': 'src/controller/doorbell-worker.ts',
+      'pressure-worker': 'src/controller/pressure-worker.ts',
     },
     outDir,
     format: ['esm'],

@@ -5,10 +5,12 @@
 import { watch as watchFile } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { segmentPath } from '../../adapters/discover.js'
+import { CONTROLLER_BEAT_MS } from '../../adapters/layout.js'
 import { readConfig } from '../../config-file.js'
 import { createController } from '../../controller/controller.js'
+import { PRESSURE_CHOICES } from '../../controller/pressure-sampler.js'
 import { serveMetrics } from '../../controller/prometheus.js'
-import { HorizonError, isHorizonError } from '../../core/errors.js'
+import { HorizonError } from '../../core/errors.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
 
 const LOOK_MS = 200
@@ -34,6 +36,10 @@ export const command: CliCommand = {
         'lockstep: look this long before sleeping; needs a core to spare',
         '0',
       )
+      .option(
+        '--pressure <source>',
+        `memory pressure, whatever the configuration says: ${PRESSURE_CHOICES.join(', ')}`,
+      )
       .option('--log <level>', `what to tell: ${LEVELS.join(', ')}`, 'info')
       .option('--for <seconds>', 'stop by itself after this time')
   },
@@ -47,8 +53,11 @@ export const command: CliCommand = {
       path: segmentPath(String(options.segment)),
       config: await readConfig(file),
       mode: oneOf('--mode', String(options.mode), MODES),
-      pollMs: numberOption('--poll-ms', options.pollMs, 1, 1000),
+      pollMs: numberOption('--poll-ms', options.pollMs, 1, CONTROLLER_BEAT_MS),
       spinUs: numberOption('--spin-us', options.spinUs, 0, 1000),
+      ...(options.pressure === undefined
+        ? {}
+        : { pressure: oneOf('--pressure', String(options.pressure), PRESSURE_CHOICES) }),
       log: (kind, text) => say(kind === 'warn' ? 1 : 2, text),
     })
     if (!controller.attach() && options.wait !== true) {
@@ -111,11 +120,8 @@ async function untilStopped(
       try {
         controller.watch()
       } catch (error) {
-        if (!isHorizonError(error)) {
-          reject(error as Error)
-          return
-        }
-        say(1, error.message)
+        reject(error as Error)
+        return
       }
       const report = controller.report()
       if (!tellsDecisions || report === undefined || report.step === lastStep) return

@@ -64,7 +64,8 @@ export function draw(
     before === undefined ? '-' : (((report.steps - before.steps) * 1000) / everyMs).toFixed(0)
   const lines = [
     `step ${report.step}  ${stepsPerS} steps/s  phase ${report.phase}  N ${report.n}  waiting ${report.waiting}  hidden ${report.hidden}`,
-    `cap ${report.capSms} SMs (level ${report.level})  headroom ${report.headroomSms}  pressure ${report.smoothedPressure === null ? '-' : report.smoothedPressure}  downstream ${report.longDownstream}`,
+    `cap ${report.capSms} SMs (level ${report.level})  headroom ${report.headroomSms}  downstream ${report.longDownstream}`,
+    pressureLine(report),
     '',
     `${'class'.padEnd(16)}${['waiting', 'protected', 'lost', 'running', 'answered', 'in SLO', 'mean ms', 'slowdown'].map((t) => t.padStart(10)).join('')}`,
     ...report.classes.map((c) => {
@@ -89,4 +90,13 @@ export function draw(
     ),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** NaN does not survive JSON; what is not known comes as null. */
+function pressureLine(report: LinkReport): string {
+  if (report.pressureSource === 'none') return 'pressure unknown'
+  const share = (value: number | null): string =>
+    value === null || Number.isNaN(value) ? '-' : value.toFixed(2)
+  const age = report.pressureAgeMs === null ? '-' : report.pressureAgeMs.toFixed(0)
+  return `pressure ${share(report.smoothedPressure)} smoothed, ${share(report.pressure)} raw  ${report.pressureKind} by ${report.pressureSource}, ${age} ms old`
 }

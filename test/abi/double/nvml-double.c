@@ -35,7 +35,8 @@ static int number(const char *spec, const char *key, int fallback) {
 }
 
 EXPORT void horizon_nvml_double_configure(const char *spec) {
-  initialised = 0, advancedUs = 0;
+  // started=1 changes a double under a program that uses it from another thread.
+  initialised = number(spec, "started", 0), advancedUs = 0;
   config.init = number(spec, "init", 0);
   config.devices = number(spec, "devices", 1);
   config.memory = number(spec, "memory", 37);
