@@ -195,6 +195,27 @@ const NEIGHBOURS: readonly (readonly [
     { rule: 'sequence-parallel', node: 'sam3' },
     "sam3 does not list 'sequence'",
   ],
+  [
+    'splitting nodes that share a pinned cache',
+    'background-editor',
+    (text) => text.replaceAll('vae_cache]', 'dit_kv]'),
+    { rule: 'disaggregate', nodes: ['dit', 'vae'] },
+    'share state dit_kv, which is written and pinned to one group',
+  ],
+  [
+    'showing chunks of an output that comes as a whole',
+    'worldplay',
+    (text) => text.replace('{ node: vae }', '{ node: vae, mode: blocking }'),
+    { rule: 'stream-output', node: 'vae' },
+    'nothing is shown before the request is complete',
+  ],
+  [
+    'pipelining over batches with a node that runs on events',
+    'longlive',
+    (text) => text,
+    { rule: 'pipeline-batches', nodes: ['asr', 'dit'] },
+    'asr runs once per event, so it has no next batch',
+  ],
 ]
 
 test.each(NEIGHBOURS)('%s is refused (%s)', (_, name, edit, change, why) => {

@@ -11,7 +11,7 @@ import { randomPipeline } from './support/random-pipeline.js'
 // The long runs take minutes on a slow machine; time decides nothing here.
 vi.setConfig({ testTimeout: 3_600_000 })
 
-const COUNT = runs(3, 110)
+const COUNT = runs(2, 110)
 /** Seconds that one program may take; beyond, HiGHS has no proof and only its incumbent is compared. */
 const HIGHS_LIMIT = 30
 

@@ -78,10 +78,14 @@ export function engineHead(
 ): { readonly pipeline: string; readonly model?: string } {
   const head = graph.pipeline.engines[engine]
   if (head === undefined)
-    throw new HorizonError('ERR_DEPLOY_EMIT', `the pipeline does not say what it is in ${engine}`, {
-      field: `engines.${engine}`,
-      expected: '{ pipeline: name in the registry, model: checkpoint }',
-      got: 'nothing',
-    })
+    throw new HorizonError(
+      'ERR_DEPLOY_EMIT',
+      `pipeline ${graph.pipeline.name} does not say what it is in ${engine}`,
+      {
+        field: `engines.${engine}`,
+        expected: '{ pipeline: name in the registry, model: checkpoint }',
+        hint: `Only pipelines that ${engine} knows can be emitted for it; 'mermaid' works for all`,
+      },
+    )
   return head
 }

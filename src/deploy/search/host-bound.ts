@@ -217,13 +217,13 @@ function hope(
   room: number,
 ): number {
   let sum = 0
-  let rest = room
+  let rest = Math.max(0, room)
   for (const unit of order) {
     if (closed[unit]) continue
-    if (weight[unit]! >= rest)
-      return sum + (weight[unit]! > 0 ? (rest / weight[unit]!) * price[unit]! : 0)
+    // What weighs nothing comes first and always fits.
+    if (weight[unit]! > rest) return sum + (rest / weight[unit]!) * price[unit]!
     sum += price[unit]!
-    rest -= weight[unit]!
+    rest = Math.max(0, rest - weight[unit]!)
   }
   return sum
 }
