@@ -88,32 +88,39 @@ function acceptedIn(name: string, lines: readonly JournalLine[], said: Said): st
 }
 
 describe('kill -9 at any instant', () => {
-  it('loses no accepted variant and invents none', async () => {
-    const root = temporaryFolder()
-    const program = await bundleChild(temporaryFolder())
-    const random = seededRandom('kill')
-    const said: Said = { told: new Map(), intended: new Set() }
-    const seen = new Map<string, { lines: readonly JournalLine[]; accepted: readonly string[] }>()
-    const kills = runs(15, 520)
-    for (let kill = 0; kill < kills; kill++) {
-      const when = { lines: 1 + random.below(8), delayMs: random.uniform() * 80 }
-      listen(await runAndKill(program, root, when), said)
-      for (const name of readdirSync(root)) {
-        const file = join(root, name, 'loop', 'journal.jsonl')
-        if (!existsSync(file)) continue
-        const lines = readJournal(file)
-        const earlier = seen.get(name)
-        if (earlier?.lines.length === lines.length) continue
-        // History only grows: whatever was on the disk at an earlier kill is still there, line for line.
-        expect(lines.slice(0, earlier?.lines.length ?? 0)).toEqual(earlier?.lines ?? [])
-        const accepted = acceptedIn(name, lines, said)
-        for (const id of earlier?.accepted ?? []) expect(accepted).toContain(id)
-        seen.set(name, { lines, accepted })
+  // In parts, so that a long run can be spread over a busy day: 4 x 130 kills in the long suite.
+  it.each(Array.from({ length: runs(1, 4) }, (_, i) => i + 1))(
+    'loses no accepted variant and invents none, part %i',
+    async (part) => {
+      const root = temporaryFolder()
+      const program = await bundleChild(temporaryFolder())
+      const random = seededRandom(`kill/${part}`)
+      const said: Said = { told: new Map(), intended: new Set() }
+      const seen = new Map<string, { lines: readonly JournalLine[]; accepted: readonly string[] }>()
+      const kills = runs(15, 130)
+      for (let kill = 0; kill < kills; kill++) {
+        const when = { lines: 1 + random.below(8), delayMs: random.uniform() * 80 }
+        listen(await runAndKill(program, root, when), said)
+        for (const name of readdirSync(root)) {
+          const file = join(root, name, 'loop', 'journal.jsonl')
+          if (!existsSync(file)) continue
+          const lines = readJournal(file)
+          const earlier = seen.get(name)
+          if (earlier?.lines.length === lines.length) continue
+          // History only grows: whatever was on the disk at an earlier kill is still there, line for line.
+          expect(lines.slice(0, earlier?.lines.length ?? 0)).toEqual(earlier?.lines ?? [])
+          const accepted = acceptedIn(name, lines, said)
+          for (const id of earlier?.accepted ?? []) expect(accepted).toContain(id)
+          seen.set(name, { lines, accepted })
+        }
       }
-    }
-    const numLines = [...seen.values()].reduce((sum, { lines }) => sum + lines.length, 0)
-    const numAccepted = [...seen.values()].reduce((sum, { accepted }) => sum + accepted.length, 0)
-    console.log(`${kills} kills, ${numLines} journal lines, ${numAccepted} accepted variants stand`)
-    expect(numAccepted).toBeGreaterThan(0)
-  }, 3_600_000)
+      const numLines = [...seen.values()].reduce((sum, { lines }) => sum + lines.length, 0)
+      const numAccepted = [...seen.values()].reduce((sum, { accepted }) => sum + accepted.length, 0)
+      console.log(
+        `part ${part}: ${kills} kills, ${numLines} journal lines, ${numAccepted} accepted variants stand`,
+      )
+      expect(numAccepted).toBeGreaterThan(0)
+    },
+    3_600_000,
+  )
 })
