@@ -264,12 +264,20 @@ class Shim:
             self.tell_step()
         if self._awaiting:
             self._look_at_awaiting(output_tokens_of, prefill_done)
-        # What became due and a choice that changed are seen to now: the boundary finds little left.
         if self.mode:
-            waiting, now = self.queue.set, self.clock() / 1e6
-            if waiting.due and waiting.due[0][0] < now:
-                waiting.refresh(now)
-            self.queue.prepare(self.policy.limit())
+            self._prepare()
+
+    def _prepare(self):
+        """A newly published state, what became due, a choice that changed: seen to now, so that the boundary finds little left."""
+        segment, waiting, now = self.segment, self.queue.set, self.clock() / 1e6
+        if segment.look(_monotonic_ns()) != self.mode:
+            return
+        state = segment.state
+        if state is not None and state is not self._used:
+            self._used = state if self._use(state, now) else None
+        elif waiting.due and waiting.due[0][0] < now:
+            waiting.refresh(now)
+        self.queue.prepare(self.policy.limit())
 
     def _look_at_awaiting(self, output_tokens_of, prefill_done):
         now = self.clock()

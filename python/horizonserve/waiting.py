@@ -100,8 +100,9 @@ class WaitingSet:
             if (row.slowdown, row.waitMs, row.uGuard, row.uLost) == (was.slowdown, was.waitMs, was.uGuard, was.uLost):
                 continue
             for each in self._by_class[c]:
-                each.protect, each.lose = row.offsets(each.bucket_ms)
+                # One that is empty asks for its offsets when it is used again.
                 if each.items:
+                    each.protect, each.lose = row.offsets(each.bucket_ms)
                     self._retreat(each, now)
                     self._advance(each, now)
                     self._schedule(each)
@@ -113,13 +114,14 @@ class WaitingSet:
         each = self._lists.get(key)
         if each is None:
             each = self._lists[key] = _List(class_index, row.path, BUCKET_MS[bucket])
-            each.protect, each.lose = row.offsets(each.bucket_ms)
             self._by_class[class_index].append(each)
         entry.class_index = class_index
         entry.path = each.path
         entry.list = each
         items = each.items
         at = len(items)
+        if at == 0:
+            each.protect, each.lose = row.offsets(each.bucket_ms)
         deadline = entry.deadline
         # Requests reach the engine almost in the order of their arrival at the API, not quite.
         while at > 0 and items[at - 1][0] > deadline:

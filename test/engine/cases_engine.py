@@ -83,6 +83,7 @@ def real_engine_in_wall_clock_time():
                         "seconds": round(got["seconds"], 2),
                     }
                 runs.append(row)
+                print(row, flush=True)
         text = stop(process)
         assert "attached" in text, text[-500:]
     finally:
