@@ -26,7 +26,7 @@ TEXT = json.dumps(
 
 class Request:
     def __init__(self, number):
-        self.request_id, self.number, self.arrival_time, self.running = f"r{number}", number, time.time(), False
+        self.request_id, self.number, self.arrival_time, self.status = f"r{number}", number, time.time(), "waiting"
 
 
 def publish(segment):
@@ -47,11 +47,11 @@ def publish(segment):
 def measure(waiting, steps):
     segment = open_segment(Settings())
     publish(segment)
-    shim = Shim(lambda r: Features(outputs=1 + r.number % 2, tokens=16 + r.number % 100), lambda r: not r.running, Settings(), False, segment)
+    shim = Shim(lambda r: Features(outputs=1 + r.number % 2, tokens=16 + r.number % 100), lambda r: r.status == "waiting", Settings(), False, segment)
     queue, number, running = shim.queue, 0, [None] * 64
     for number in range(waiting):
         queue.add_request(Request(number))
-    samples = {"begin": [], "admit": [], "end": []}
+    samples = {"begin": [], "admit": [], "end": [], "tell": []}
     clock = time.perf_counter_ns
     for k in range(steps + 200):
         segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
@@ -61,17 +61,20 @@ def measure(waiting, steps):
         b = clock()
         request = queue.pop_request() if queue else None
         if request is not None:
-            request.running = True
+            request.status = "running"
         c = clock()
-        shim.end_step(100, running, lambda r: r.running)
+        shim.end_step(100, running, "running")
         d = clock()
+        shim.tell_step()
+        e = clock()
         if k >= 200:
-            for name, took in (("begin", b - a), ("admit", c - b), ("end", d - c)):
+            for name, took in (("begin", b - a), ("admit", c - b), ("end", d - c), ("tell", e - d)):
                 samples[name].append(took)
         if request is not None:
             shim.ended(request, False, 1)
             number += 1
             queue.add_request(Request(number))
+        shim.after_output(lambda r: 1, lambda r: True)
     segment.close()
     result = {}
     for name, values in samples.items():

@@ -1,8 +1,8 @@
 /**
  * @module
  * Question: what does the shim cost the engine at a step boundary, by requests waiting? Unit: ns, in Python: `begin` decides the view,
- * `admit` takes one request from the queue, `end` closes the view and tells the controller. Bias: no engine around it, so caches are
- * warm; the engine suite measures the same inside `schedule()`, beside vanilla and a naive filter.
+ * `admit` takes one request from the queue, `end` closes the view, `tell` tells the controller once the device has the step. Bias: no
+ * engine around it, so caches are warm; the engine suite measures the same inside `schedule()`, beside vanilla and a naive filter.
  */
 import { spawnSync } from 'node:child_process'
 import type { Bench } from './bench.js'

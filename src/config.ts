@@ -3,7 +3,9 @@
  * Configuration: a plain object, checked once here, becomes core records. After this there are no optional fields and no defaults.
  * Environment overrides follow the paper (section 5): thresholds can be recalibrated without touching the file.
  */
+
 import { z } from 'zod'
+import { doubles } from './core/columns.js'
 import { HorizonError } from './core/errors.js'
 import type { Actuator, Policy, PressureSource } from './core/ports.js'
 import { INPUT, WORK } from './core/ports.js'
@@ -100,6 +102,8 @@ export const horizonConfigSchema = z.strictObject({
     longPathCap: orFalse(count),
     capCounts: z.enum(['prefill', 'shared-stage']),
     triage: orFalse(options({ uLost: positive, shareFloor: share })),
+    slots: integerFrom1,
+    slotReserve: orFalse(options({ reserve: z.int().min(0), holdSteps: z.number().min(1) })),
     throttle: orFalse(
       options({
         gamma: shareAbove0,
@@ -258,15 +262,22 @@ function classSpec<Name extends string>(name: Name, config: ClassConfig): ClassS
 function policyOf(config: z.infer<typeof horizonConfigSchema>): Policy {
   const orders = { arrival: fcfs, deadline: edf, priority: strictPriority }
   const cap = config.longPathCap
-  const { fixedCapSms } = config
+  const { fixedCapSms, slots, slotReserve: reserve } = config
+  const losesNone = (config.triage ?? config.preset !== 'literal') === false
   if (fixedCapSms !== undefined && !(config.ladder?.levels.includes(fixedCapSms) ?? false)) {
     throw invalid('fixedCapSms', 'one of ladder.levels', fixedCapSms)
   }
+  if (reserve && slots === undefined) throw invalid('slots', 'given with slotReserve', slots)
   const options = {
     uGuard: config.uGuard,
     rotation: config.rotation,
     longPathCap: cap === false ? false : { cap, counts: config.capCounts },
     triage: config.triage,
+    // Without triage no request is lost: slots alone then change nothing, and a reserve that was asked for is refused.
+    slotReserve:
+      slots === undefined || reserve === false || (losesNone && !reserve)
+        ? false
+        : { slots, ...reserve },
     throttle: config.throttle,
     order: config.order === undefined ? undefined : orders[config.order],
     workConserving: config.workConserving,
@@ -297,9 +308,9 @@ function checkGuard(
   profiler: SchedulerOptions['profiler'],
   uGuard: number = DEFAULT_U_GUARD,
 ): void {
-  const inputs = new Float64Array(4)
+  const inputs = doubles(4)
   inputs[INPUT.promptTokens] = 1
-  const out = new Float64Array(3)
+  const out = doubles(3)
   for (const [c, spec] of classes.entries()) {
     profiler.annotate(c, inputs, out)
     const soloMs = out[WORK.shared]! + out[WORK.downstream]!

@@ -17,7 +17,7 @@ export interface Deployment {
   readonly devices: Readonly<Record<string, string>>
 }
 
-const STAGES = ['asr', 'llm', 'tts', 'dit1', 'dit2', 'dit3', 'dit4', 'vae'] as const
+export const STAGES = ['asr', 'llm', 'tts', 'dit1', 'dit2', 'dit3', 'dit4', 'vae'] as const
 
 export const DEPLOYMENTS: readonly Deployment[] = [
   {

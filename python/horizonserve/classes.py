@@ -11,6 +11,7 @@ from .wire import AUDIO, IMAGE, MAX_CLASSES, TEXT, VIDEO, WireError
 
 _KINDS = ("promptTokens", "audioSeconds", "images", "videos")
 _MAX_POINTS = 64
+_INF = float("inf")
 
 
 class Features:
@@ -39,21 +40,37 @@ class ClassBook:
             if not isinstance(each, dict) or not isinstance(each.get("name"), str):
                 raise WireError(f"classes[{c}] is no object with a name")
             self.names.append(each["name"])
-            self._masks.append((_mask(each, "inputs", c), _mask(each, "outputs", c)))
+            # Text comes along with every prompt.
+            inputs = _mask(each, "inputs", c)
+            self._masks.append((inputs and inputs | TEXT, _mask(each, "outputs", c)))
             self._costs.append((_cost(each.get("shared", {}), c), _number(each.get("decodeMs", 0), c), _cost(each.get("downstream", {}), c)))
         self._priorities = [row.priority for row in rows]
 
     def class_of(self, features):
-        """Output marker or modalities first, then priority, then the first class."""
+        """Output marker or modalities first, then priority, then the first class. The rules stand in `test/golden/mixed-requests.json`."""
         if features.outputs:
-            decisive = _decisive(features.outputs)
-            for c, (inputs, outputs) in enumerate(self._masks):
-                if (not outputs or outputs & decisive) and (not inputs or not features.inputs & ~inputs):
-                    return c
+            decisive = _slowest(features.outputs)
+            candidates = [c for c, (_, outputs) in enumerate(self._masks) if not outputs or outputs & decisive]
+            if candidates:
+                return self._by_inputs(candidates, features.inputs | TEXT)
         for c, priority in enumerate(self._priorities):
             if priority == features.priority:
                 return c
         return 0
+
+    def _by_inputs(self, candidates, inputs):
+        """The class that takes all inputs and least beside them; if none does, the first that takes the slowest of them, else the first."""
+        best, fewest = -1, _INF
+        for c in candidates:
+            takes = self._masks[c][0]
+            # One that takes everything comes after those that say what they take.
+            spare = bin(takes & ~inputs).count("1") if takes else 4
+            if (not takes or not inputs & ~takes) and spare < fewest:
+                best, fewest = c, spare
+        if best >= 0:
+            return best
+        decisive = _slowest(inputs)
+        return next((c for c in candidates if self._masks[c][0] & decisive), candidates[0])
 
     def bucket_of(self, class_index, features):
         """Bucket of the estimated solo time to the first response."""
@@ -62,10 +79,10 @@ class ClassBook:
         return bucket_of(_evaluate(shared, values) + decode_ms + _evaluate(downstream, values))
 
 
-def _decisive(outputs):
-    """A request that answers in several modalities is as slow as the slowest of them."""
+def _slowest(mask):
+    """A request of several modalities is as slow as the slowest of them."""
     for bit in (VIDEO, IMAGE, AUDIO, TEXT):
-        if outputs & bit:
+        if mask & bit:
             return bit
     return TEXT
 

@@ -50,18 +50,22 @@ def describe(request, info=None):
 
 def _outputs(info, extra):
     """The stage where the answer ends says whether it is text; `modalities`, where it is given, says more."""
-    said = info.get("modalities", extra.get("modalities"))
-    mask = 0
-    if isinstance(said, str):
-        said = [said]
-    if isinstance(said, (list, tuple)):
-        for name in said:
-            mask |= _BITS.get(name, 0) if isinstance(name, str) else 0
+    mask = _mask_of(info.get("modalities")) or _mask_of(extra.get("modalities"))
     final = info.get("omni_final_stage_id")
-    if isinstance(final, int) and not isinstance(final, bool):
+    if isinstance(final, int) and not isinstance(final, bool) and final >= 0:
         if final == 0:
             return TEXT
         return mask & ~TEXT or AUDIO
+    return mask
+
+
+def _mask_of(said):
+    """The modalities named; 0 where nothing readable was said."""
+    if isinstance(said, str):
+        said = [said]
+    mask = 0
+    for name in said if isinstance(said, (list, tuple)) else ():
+        mask |= _BITS.get(name, 0) if isinstance(name, str) else 0
     return mask
 
 

@@ -1,8 +1,10 @@
-"""The engine's waiting queue, with a view: hiding is a flag on one of eight sub-queues, and restoring costs nothing.
+"""The engine's waiting queue, with a view: hiding is a bit in a mask of six sub-queues, and restoring costs nothing.
 
-Sub-queues stand for (path, status), for what must always be visible, and for the long-path requests chosen within the cap. Outside a
-step everything is visible. In a step the queue reads: what is always visible, the rescued lost request, all shown requests in the
-base order, then lost ones by deadline; that is the reading order of the controller's core.
+Sub-queues stand for (path, status), and one more for what must always be visible; the long-path requests that a cap lets through are
+chosen apart. Outside a step everything is visible. In a step the queue reads: what is always visible, the rescued lost request, all
+shown requests in the base order, then lost ones by deadline; that is the reading order of the controller's core.
+
+The engine's loop asks `bool`, `peek`, `pop` and `bool` again for every request that it admits, so the next one is kept once found.
 
 No vLLM import: `horizonserve.vllm` mixes this with the engine's own `RequestQueue`.
 """
@@ -11,12 +13,15 @@ from heapq import heappop, heappush
 from itertools import chain
 
 from .chosen import Chosen
+from .sub_queue import SubQueue
 from .waiting import ALWAYS, GONE, LONG, LOST, ORDINARY, PROTECTED, SHORT, WaitingSet
 
-_LONG_ORDINARY = LONG * 3 + ORDINARY
-_SHOWN_ALL = (True,) * 6
-_MERGED = (SHORT * 3 + ORDINARY, SHORT * 3 + PROTECTED, _LONG_ORDINARY, LONG * 3 + PROTECTED)
-_LOST = (SHORT * 3 + LOST, LONG * 3 + LOST)
+#: A mask that shows every (path, status); bit `path * 3 + status`.
+SHOWN_ALL = 63
+LONG_ORDINARY = LONG * 3 + ORDINARY
+LONG_LOST = LONG * 3 + LOST
+_MERGED = (SHORT * 3 + ORDINARY, SHORT * 3 + PROTECTED, LONG_ORDINARY, LONG * 3 + PROTECTED)
+_UNKNOWN = object()
 
 
 class HorizonQueue:
@@ -26,8 +31,8 @@ class HorizonQueue:
         self.rules = rules
         self.by_priority = by_priority
         self.set = WaitingSet(self._moved)
-        self._heaps = [[] for _ in range(6)]
-        self._always = []
+        self._sub = [SubQueue(where) for where in range(7)]
+        self._always = self._sub[ALWAYS]
         self._long = Chosen()
         self._lost_by_deadline = []
         self._order = {}
@@ -36,14 +41,17 @@ class HorizonQueue:
         self._first = 0
         self._keep_deadlines = False
         self._rank_by_deadline = False
+        #: The sub-queues that a mask merges, without and with a cap on the long path.
+        self._merged_of = [[[self._sub[w] for w in _MERGED if mask >> w & 1 and not (capped and w == LONG_ORDINARY)] for mask in range(64)] for capped in (0, 1)]
         # The view of the step under way.
         self.viewing = False
-        self._shown = _SHOWN_ALL
-        self._limit = -1
+        self._top = _UNKNOWN
+        self._shown = SHOWN_ALL
+        self._capped = False
+        self._merged = self._merged_of[0][SHOWN_ALL]
         self._rescued = None
         self._slots = None
         self._slot_at = 0
-        self._top = None
         self._one_lost = False
         self.popped = []
         self.preempted = []
@@ -76,22 +84,32 @@ class HorizonQueue:
             self.prepend_request(request)
 
     def peek_request(self):
-        entry = self._peek()
-        if entry is None:
+        top = self._top
+        if top is _UNKNOWN:
+            top = self._find()
+        if top is None:
             raise IndexError("peek from an empty queue")
-        return entry.request
+        return top.request
 
     def pop_request(self):
-        entry = self._peek()
+        entry = self._top
+        if entry is _UNKNOWN:
+            entry = self._find()
         if entry is None:
             raise IndexError("pop from an empty queue")
         if self.viewing:
             where = entry.where
             self.popped.append((entry, where))
-            if where == LONG * 3 + LOST and self._shown is not _SHOWN_ALL and self._one_lost:
-                self._shown[where] = False
-        self._take(entry)
-        return entry.request
+            if where == LONG_LOST and self._one_lost:
+                self._shown &= ~(1 << LONG_LOST)
+        self._top = _UNKNOWN
+        request = entry.request
+        if self._order.pop(request, None) is None:
+            del self._front[request]
+        if entry.chosen:
+            self._long.stale = True
+        self.set.remove(entry)
+        return request
 
     def remove_request(self, request):
         entry = self._order.get(request) or self._front.get(request)
@@ -113,7 +131,8 @@ class HorizonQueue:
 
     def __bool__(self):
         if self.viewing:
-            return self._top is not None or self._peek() is not None
+            top = self._top
+            return (self._find() if top is _UNKNOWN else top) is not None
         return bool(self._order) or bool(self._front)
 
     def __iter__(self):
@@ -129,33 +148,53 @@ class HorizonQueue:
     # -- the view ----------------------------------------------------------------------------------------------------------------
 
     def begin(self, shown, limit, rescue=False, one_lost=False):
-        """Opens the view of a step. `shown` by `path * 3 + status`; `limit` caps ordinary long-path requests, -1 for no cap;
+        """Opens the view of a step. `shown` is a mask by `path * 3 + status`; `limit` caps ordinary long-path requests, -1 for no cap;
         `one_lost` lets at most one lost long-path request through."""
-        self.viewing = True
-        self._one_lost = one_lost and type(shown) is list
         self._shown = shown
-        self._limit = limit
+        self._one_lost = one_lost
         self._slots = None
-        self._top = None
-        self._rescued = self._first_lost() if rescue else None
-        if limit >= 0 and shown[_LONG_ORDINARY]:
-            self._long.choose(limit)
+        self._rescued = self._first_lost(SHOWN_ALL) if rescue else None
+        if limit < 0:
+            self._capped = False
+            self._merged = self._merged_of[0][shown]
+        else:
+            self._capped = shown >> LONG_ORDINARY & 1
+            self._merged = self._merged_of[1][shown]
+            if self._capped:
+                chosen = self._long
+                if chosen.stale or limit != chosen.limit:
+                    chosen.choose(limit)
+        self._top = _UNKNOWN
+        self.viewing = True
 
     def begin_slots(self, slots, entries):
         """Opens a view that names its requests: engine slots, in the order to try them."""
-        self.viewing = True
         self._slots = slots
         self._slot_at = 0
         self._entries = entries
-        self._top = None
+        self._one_lost = False
         self._rescued = None
+        self._top = _UNKNOWN
+        self.viewing = True
 
-    def end(self):
+    def prepare(self, limit):
+        """Makes the choice within a cap of `limit` ahead of the next view, which mostly finds it as it needs it."""
+        chosen = self._long
+        if self._keep_deadlines and limit >= 0 and (chosen.stale or limit != chosen.limit):
+            chosen.choose(limit)
+
+    def close(self):
         """Closes the view; everything is visible again."""
         self.viewing = False
-        self._top = None
-        popped, self.popped = self.popped, []
-        preempted, self.preempted = self.preempted, []
+        self._top = _UNKNOWN
+
+    def take_changes(self):
+        """What views since the last call gave out, with its place, and what was put back."""
+        popped, preempted = self.popped, self.preempted
+        if popped:
+            self.popped = []
+        if preempted:
+            self.preempted = []
         return popped, preempted
 
     def reclassify(self, rows, now, limits=False, by_deadline=False):
@@ -163,11 +202,10 @@ class HorizonQueue:
         self._keep_deadlines = limits
         self._rank_by_deadline = by_deadline
         self.set.set_classes(rows)
-        for heap in self._heaps:
-            heap.clear()
+        for sub in self._sub:
+            sub.clear()
         self._long.clear()
         self._lost_by_deadline.clear()
-        self._always = []
         for entry in chain(self._order.values(), self._front.values()):
             entry.where = GONE
             entry.ticket = 0
@@ -177,86 +215,67 @@ class HorizonQueue:
 
     def waiting_always(self):
         """Whether anything waits that must stay visible."""
-        return bool(self._always) and self._head(self._always, ALWAYS) is not None
+        return self._always.head() is not None
 
     def _insert(self, entry):
-        self._top = None
+        self._top = _UNKNOWN
         if self.set.classes and self.rules.may_hide(entry.request):
             self.rules.classify(self.set, entry)
         else:
             entry.where = ALWAYS
-            heappush(self._always, (entry.key, entry))
+            entry.rank = entry.key
+            self._always.push(entry)
 
     def _take(self, entry):
-        if entry is self._top:
-            self._top = None
+        self._top = _UNKNOWN
         request = entry.request
         if self._order.pop(request, None) is None:
             self._front.pop(request, None)
+        if entry.chosen:
+            self._long.stale = True
         self.set.remove(entry)
 
     def _moved(self, entry, where):
-        if where == LOST or where == LONG * 3 + LOST:
+        if entry.chosen:
+            self._long.stale = True
+        if where == LOST or where == LONG_LOST:
             heappush(self._lost_by_deadline, (entry.deadline, entry.key, entry))
         else:
-            entry.rank = rank = (entry.deadline, entry.key) if self._rank_by_deadline else entry.key
-            heappush(self._heaps[where], (rank, entry))
-            if where == _LONG_ORDINARY and self._keep_deadlines:
+            entry.rank = (entry.deadline, entry.key) if self._rank_by_deadline else entry.key
+            self._sub[where].push(entry)
+            if where == LONG_ORDINARY and self._keep_deadlines:
                 self._long.push(entry)
 
-    def _peek(self):
+    def _find(self):
         """The next request of the view, or of the whole queue when no view is open."""
-        top = self._top
-        if top is not None:
-            return top
+        always = self._always
         if not self.viewing:
             top = self._first_of_all()
         elif self._slots is not None:
             top = self._first_slot()
-        elif self._always and self._head(self._always, ALWAYS) is not None:
-            top = self._always[0][1]
+        elif always.is_used and always.head() is not None:
+            top = always.head()
         elif self._rescued is not None and self._rescued.where != GONE:
             top = self._rescued
         else:
-            top = self._first_shown()
+            top = None
+            for sub in self._merged:
+                if sub.is_used:
+                    head = sub.head()
+                    if head is not None and (top is None or head.rank < top.rank):
+                        top = head
+            if self._capped:
+                head = self._long.first()
+                if head is not None and (top is None or head.rank < top.rank):
+                    top = head
             if top is None and self._lost_by_deadline:
                 top = self._first_lost(self._shown)
         self._top = top
         return top
 
-    def _head(self, heap, where):
-        """The first entry of a sub-queue; what left it since is dropped on the way."""
-        while heap:
-            rank, entry = heap[0]
-            if entry.where == where and (entry.key if where == ALWAYS else entry.rank) == rank:
-                return entry
-            heappop(heap)
-        return None
-
-    def _first_shown(self):
-        best, best_rank, shown, heaps = None, None, self._shown, self._heaps
-        limited = self._limit >= 0
-        for where in _MERGED:
-            if not shown[where]:
-                continue
-            if limited and where == _LONG_ORDINARY:
-                entry = self._long.first()
-                if entry is not None and (best is None or entry.rank < best_rank):
-                    best, best_rank = entry, entry.rank
-                continue
-            heap = heaps[where]
-            while heap:
-                rank, entry = heap[0]
-                if entry.where == where and entry.rank == rank:
-                    if best is None or rank < best_rank:
-                        best, best_rank = entry, rank
-                    break
-                heappop(heap)
-        return best
-
     def _first_of_all(self):
         """Without a view: the engine's own order. Rare once classes are known; without classes all is in one sub-queue."""
-        best = self._head(self._always, ALWAYS)
+        best = self._always.head()
         if self.set.classes:
             for entry in chain(self._order.values(), self._front.values()):
                 if best is None or entry.key < best.key:
@@ -264,8 +283,9 @@ class HorizonQueue:
         return best
 
     def _first_slot(self):
-        if self.waiting_always():
-            return self._always[0][1]
+        first = self._always.head()
+        if first is not None:
+            return first
         slots, entries = self._slots, self._entries
         while self._slot_at < len(slots):
             entry = entries.get(slots[self._slot_at])
@@ -274,15 +294,15 @@ class HorizonQueue:
             self._slot_at += 1
         return None
 
-    def _first_lost(self, shown=_SHOWN_ALL):
+    def _first_lost(self, shown):
         heap, kept, found = self._lost_by_deadline, [], None
         while heap:
-            head = heap[0]
-            where = head[2].where
-            if where not in _LOST or head[0] != head[2].deadline or head[1] != head[2].key:
+            deadline, key, entry = heap[0]
+            where = entry.where
+            if where != LOST and where != LONG_LOST or deadline != entry.deadline or key != entry.key:
                 heappop(heap)
-            elif shown[where]:
-                found = head[2]
+            elif shown >> where & 1:
+                found = entry
                 break
             else:
                 # Lost requests of a hidden path stand in front; they are put back below.

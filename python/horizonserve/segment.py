@@ -19,6 +19,9 @@ from .wire import WireError
 _CONTROLLER_U32 = wire.CONTROLLER_OFFSET // 4
 _CONTROLLER_I64 = wire.CONTROLLER_OFFSET // 8
 _MODE = _CONTROLLER_U32 + 3
+_PUBLISHED = _CONTROLLER_U32 + 4
+_RESYNC = _CONTROLLER_U32 + 5
+_SESSION = _CONTROLLER_U32 + 6
 _BELL = wire.BOUNDARY_OFFSET // 4
 _ANSWERED = (wire.BOUNDARY_OFFSET + 64) // 4
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine())
@@ -62,9 +65,9 @@ class Segment:
         self.written = self.u32[self._line + 3]
         self.dropped = 0
         self.state = None
+        self._table = b""
         self.refused = 0
         self._seen = 0
-        self._lost = False
         base = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
         self._bell_at = ctypes.c_void_p(base + wire.BOUNDARY_OFFSET)
         self._answer_at = ctypes.c_void_p(base + wire.BOUNDARY_OFFSET + 64)
@@ -124,6 +127,15 @@ class Segment:
             return self.u32[_MODE]
         return 0
 
+    def look(self, now_ns):
+        """`controller_mode`, and with a controller the newest readable `state`: what a step boundary asks, in one call."""
+        if -_STALE_NS < now_ns - self.i64[_CONTROLLER_I64] < _STALE_NS:
+            u32 = self.u32
+            if u32[_PUBLISHED] != self._seen:
+                self.read_state()
+            return u32[_MODE]
+        return 0
+
     def controller_pid(self):
         return self.u32[_CONTROLLER_U32 + 2]
 
@@ -150,25 +162,27 @@ class Segment:
 
     def session(self):
         """Changes when another controller attaches or asks to be told again."""
-        return self.u32[_CONTROLLER_U32 + 6] + self.u32[_CONTROLLER_U32 + 5]
+        return self.u32[_SESSION] + self.u32[_RESYNC]
 
     def read_state(self):
         """The last control state that could be read, or None. At most two tries: a torn or broken bank leaves the one before."""
-        index = self.u32[_CONTROLLER_U32 + 4]
+        index = self.u32[_PUBLISHED]
         if index == self._seen:
             return self.state
         for _ in range(2):
             at = wire.HEADER_BYTES + (index & 1) * wire.BANK_BYTES
             bank = self._map[at : at + wire.BANK_BYTES]
+            last = self.state
             try:
-                state = wire.decode_state(bank)
+                state = wire.decode_state(bank, self._table, last.classes if last is not None else ())
                 if state.seq == index:
                     self.state = state
+                    self._table = wire.table_of(bank, len(state.classes))
                     self._seen = index
                     return state
             except WireError:
                 pass
-            index = self.u32[_CONTROLLER_U32 + 4]
+            index = self.u32[_PUBLISHED]
         self.refused += 1
         self._seen = index
         return self.state
@@ -181,7 +195,7 @@ class Segment:
             u32[self._line + 4] = self.dropped & 0xFFFFFFFF
             return False
         at = self._ring + ((written & self._ring_mask) << 6)
-        body = _pack_event(written, kind, self.stage, class_index, time_ns, id_high, id_low, a, b, c, d, e, f)
+        body = _pack_event(written, kind, self.stage, class_index, time_ns, id_high, id_low, a, b, c, d, e, f, 0)
         self._map[at : at + 60] = body
         u32[(at + 60) >> 2] = _crc32(body)
         self.written = written = (written + 1) & 0xFFFFFFFF

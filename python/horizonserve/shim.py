@@ -13,13 +13,16 @@ from .queue import HorizonQueue
 from .settings import Settings
 from .step_policy import StepPolicy
 from .teller import Teller
-from .waiting import ALWAYS, Entry, LONG, ORDINARY, PROTECTED
+from .waiting import LONG, ORDINARY, Entry
 from .wire import WireError
 
 log = logging.getLogger("horizonserve")
 _monotonic_ns = time.monotonic_ns
 _MAX_AGE_NS = 60_000_000_000
 _SILENT_NS = 10_000_000_000
+_LOCKSTEP = wire.MODE_LOCKSTEP
+_ADMIT = wire.ADMIT
+_LONG_ORDINARY = LONG * 3 + ORDINARY
 _SKEW_NS = 1_000_000_000
 
 
@@ -40,8 +43,7 @@ class Shim:
         self.mode = wire.MODE_NONE
         self.book = None
         self.entries = {}
-        self.boundary_ns = self.end_ns = 0
-        self.last_view = None
+        self.boundary_ns = 0
         self.misses = 0
         self._free_slots = []
         self._next_slot = 0
@@ -50,7 +52,8 @@ class Shim:
         self._order_flags = 0
         self._awaiting = set()
         self.admitted = 0
-        self.step_ns = 0
+        #: What a step left to be told: scheduled tokens, running requests, the status of a running one; None when all is told.
+        self.untold = None
         self._caught_up = True
         self._told_refused = 0
         self._silent_until = {}
@@ -94,6 +97,8 @@ class Shim:
 
     def ended(self, request, aborted, output_tokens):
         """A request is gone, finished or aborted."""
+        if self.untold is not None:
+            self.tell_step()
         entry = getattr(request, "horizon_entry", None)
         if entry is None or self.entries.get(entry.slot) is not entry:
             return
@@ -123,33 +128,37 @@ class Shim:
 
     def begin_step(self, num_running):
         """At the boundary: decides what this step may see."""
-        start = _monotonic_ns()
-        clock = self.clock
+        if self.untold is not None:
+            self.tell_step()
+        start = now_ns = _monotonic_ns()
         # The clock of a test may be virtual; whether a controller lives is a matter of real time.
-        self.step_ns = self.teller.now_ns = now_ns = start if clock is _monotonic_ns else clock()
-        segment = self.segment
-        mode = segment.controller_mode(start) if segment is not None else 0
+        if self.clock is not _monotonic_ns:
+            now_ns = self.clock()
+        teller, segment = self.teller, self.segment
+        teller.now_ns = now_ns
+        mode = segment.look(start) if segment is not None else 0
         if mode != self.mode:
             self._change_mode(mode)
-        self.last_view = None
         if mode:
-            state = segment.read_state()
+            state, now = segment.state, now_ns / 1e6
             if segment.refused != self._told_refused:
-                self._told_refused = segment.refused
-                self._complain("state", "a published state could not be read; the one before stays in force (%d times)", segment.refused)
+                self._tell_refused()
+            if state is not self._used or state is None:
+                if state is None or not self._use(state, now):
+                    state = None
+                self._used = state
+            else:
+                due = self.queue.set.due
+                if due and due[0][0] < now:
+                    self.queue.set.refresh(now)
             if state is not None:
-                now = now_ns / 1e6
-                if state is self._used:
-                    waiting = self.queue.set
-                    if waiting.is_due(now):
-                        waiting.refresh(now)
-                    self._open_view(mode, state, now_ns, now, num_running)
-                elif self._use(state, now):
-                    self._used = state
-                    self._open_view(mode, state, now_ns, now, num_running)
-        self.step += 1
-        self.teller.step_number = self.step
+                self._open_view(mode, state, now_ns, now, num_running)
+        self.step = teller.step_number = self.step + 1
         self.boundary_ns = _monotonic_ns() - start
+
+    def _tell_refused(self):
+        self._told_refused = self.segment.refused
+        self._complain("state", "a published state could not be read; the one before stays in force (%d times)", self._told_refused)
 
     def _use(self, state, now):
         """Brings classes and lists to the published state; false when its classes are not readable (yet)."""
@@ -183,16 +192,15 @@ class Shim:
     def _open_view(self, mode, state, now_ns, now, num_running):
         queue, policy = self.queue, self.policy
         counts = queue.set.counts
-        if mode == wire.MODE_LOCKSTEP and self._ask(now_ns, num_running):
+        if mode == _LOCKSTEP and self._ask(now_ns, num_running):
             if num_running == 0 and not queue and len(queue):
-                queue.begin(*policy.forced(counts))
+                queue.begin(*policy.forced())
             return
-        always = queue.waiting_always()
-        shown, limit, rescue = policy.decide(state, counts, always, self.step)
+        always = queue._always.is_used and queue.waiting_always()
+        shown, limit, rescue, one_lost = policy.decide(state, counts, always, self.step)
         if num_running == 0 and not policy.shows_anything(shown, counts, limit, always, rescue):
-            shown, limit, rescue = policy.forced(counts)
-        queue.begin(shown, limit, rescue, bool(state.flags & wire.TRIAGE))
-        self.last_view = shown, limit, rescue
+            shown, limit, rescue, one_lost = policy.forced()
+        queue.begin(shown, limit, rescue, one_lost)
 
     def _ask(self, now_ns, num_running):
         """Lockstep: waits a bounded time for this step's decision. After a miss it asks again only once the controller caught up."""
@@ -209,41 +217,61 @@ class Shim:
         self.queue.begin_slots(answer[2], self.entries)
         return True
 
-    def end_step(self, scheduled_tokens, running, is_running):
-        """After the engine's own scheduling: everything is visible again, and the controller is told what happened."""
-        start = _monotonic_ns()
-        popped, preempted = self.queue.end()
-        self.admitted = 0
+    def end_step(self, scheduled_tokens, running, running_status):
+        """After the engine's own scheduling: everything is visible again. What happened is told by `tell_step`."""
+        self.queue.close()
+        self.untold = scheduled_tokens, len(running), running_status
+
+    def tell_step(self):
+        """Counts what a step admitted and preempted, and tells the controller. The engine calls it once the step is under way on the
+        device, where it costs no time; whatever comes next makes up for it otherwise."""
+        tokens, running, running_status = self.untold
+        self.untold = None
+        popped, preempted = self.queue.take_changes()
         for entry in preempted:
             self._leave_shared(entry)
             if self.mode and entry.told:
                 self.teller.change(wire.PREEMPT, entry, 0)
+        admitted = 0
         for entry, where in popped:
-            if is_running(entry.request):
+            if entry.request.status is running_status:
+                admitted += 1
                 self._admit(entry, where)
+        self.admitted = admitted
         if self.mode:
-            self.teller.step(self, scheduled_tokens, len(running))
-        self.end_ns = _monotonic_ns() - start
+            self.teller.step(self, tokens, running)
 
     def _admit(self, entry, where):
-        policy = self.policy
-        self.admitted += 1
-        if where == LONG * 3 + ORDINARY or where == ORDINARY:
+        if where == _LONG_ORDINARY or where == ORDINARY:
             entry.admitted_ordinary = True
         if not entry.in_shared:
             entry.in_shared = entry.in_prefill = True
-            policy.in_shared[entry.path] += 1
-            if entry.path == LONG and entry.admitted_ordinary:
+            policy, path = self.policy, entry.path
+            policy.in_shared[path] += 1
+            if path == LONG and entry.admitted_ordinary:
                 policy.long_ordinary += 1
                 policy.long_ordinary_prefill += 1
         self._awaiting.add(entry)
         if self.mode and entry.told:
-            self.teller.change(wire.ADMIT, entry, 0, where)
+            teller = self.teller
+            self.segment.post(
+                _ADMIT, entry.class_index, teller.now_ns, entry.id_high, entry.id_low, entry.slot, 0, where + 1, 0, teller.step_number & 0xFFFFFFFF
+            )
 
     def after_output(self, output_tokens_of, prefill_done):
         """After the model's output: first responses and renewed prefills. Looks at those alone that still await one."""
-        if not self._awaiting:
-            return
+        if self.untold is not None:
+            self.tell_step()
+        if self._awaiting:
+            self._look_at_awaiting(output_tokens_of, prefill_done)
+        # What became due and a choice that changed are seen to now: the boundary finds little left.
+        if self.mode:
+            waiting, now = self.queue.set, self.clock() / 1e6
+            if waiting.due and waiting.due[0][0] < now:
+                waiting.refresh(now)
+            self.queue.prepare(self.policy.limit())
+
+    def _look_at_awaiting(self, output_tokens_of, prefill_done):
         now = self.clock()
         for entry in [e for e in self._awaiting if prefill_done(e.request)]:
             tokens = output_tokens_of(entry.request)

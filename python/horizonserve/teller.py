@@ -43,13 +43,14 @@ class Teller:
             segment.post(wire.SYNC_BEGIN, 0, self.now_ns, a=session & 0xFFFFFFFF, b=len(self._again))
         if self._again is not None:
             self._tell_again(shim)
-        policy = shim.policy
-        waiting = len(shim.queue)
-        step = self.step_number
+        policy, step, took = shim.policy, self.step_number & 0xFFFFFFFF, shim.boundary_ns
+        n, waiting = policy.n, len(shim.queue)
         segment.activity = (running, waiting, tokens, step)
         segment.post(
-            wire.STEP, 0, self.now_ns, 0, 0, step & 0xFFFFFFFF, tokens, min(running, 0xFFFF) | min(waiting, 0xFFFF) << 16,
-            policy.phase + 1 | min(policy.n, 255) << 2 | policy.passed << 10, min(shim.boundary_ns, 0xFFFFFFFF), shim.admitted,
+            wire.STEP, 0, self.now_ns, 0, 0, step, tokens,
+            (running if running < 0xFFFF else 0xFFFF) | (waiting if waiting < 0xFFFF else 0xFFFF) << 16,
+            policy.phase + 1 | (n if n < 255 else 255) << 2 | policy.passed << 10,
+            took if took < 0xFFFFFFFF else 0xFFFFFFFF, shim.admitted,
         )
 
     def _tell_again(self, shim):

@@ -2,8 +2,8 @@
 
 from itertools import chain
 
-from .queue import _LONG_ORDINARY, _LOST, _MERGED
-from .waiting import ALWAYS, LONG, LOST
+from .queue import _MERGED, LONG_LOST, LONG_ORDINARY
+from .waiting import ALWAYS, LOST
 
 
 def visible(queue):
@@ -15,13 +15,13 @@ def visible(queue):
         yield rescued
     merged = []
     for where in _MERGED:
-        if queue._shown[where]:
-            limited = where == _LONG_ORDINARY and queue._limit >= 0
+        if queue._shown >> where & 1:
+            limited = where == LONG_ORDINARY and queue._capped
             merged += [e for e in entries if e.where == where and (not limited or e.chosen)]
     yield from sorted(merged, key=lambda e: e.rank)
     left = 1 if queue._one_lost else len(entries)
-    for entry in sorted((e for e in entries if e.where in _LOST and queue._shown[e.where]), key=lambda e: (e.deadline, e.key)):
-        if entry.where == LONG * 3 + LOST:
+    for entry in sorted((e for e in entries if e.where in (LOST, LONG_LOST) and queue._shown >> e.where & 1), key=lambda e: (e.deadline, e.key)):
+        if entry.where == LONG_LOST:
             left -= 1
             if left < 0:
                 continue

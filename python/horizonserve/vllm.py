@@ -35,10 +35,6 @@ def may_hide(request):
     )
 
 
-def _is_running(request):
-    return request.status is _RUNNING
-
-
 def _prefill_done(request):
     return request.num_computed_tokens >= request.num_prompt_tokens
 
@@ -82,7 +78,14 @@ class HorizonMixin:
             tokens = output.total_num_scheduled_tokens
             return output
         finally:
-            shim.end_step(tokens, self.running, _is_running)
+            shim.end_step(tokens, self.running, _RUNNING)
+
+    def get_grammar_bitmask(self, *args, **kwargs):
+        """The engine asks for it after it has sent the step to the device: the moment to tell the controller about the step."""
+        shim = self.horizon
+        if shim is not None and shim.untold is not None:
+            shim.tell_step()
+        return super().get_grammar_bitmask(*args, **kwargs)
 
     def update_from_output(self, *args, **kwargs):
         result = super().update_from_output(*args, **kwargs)

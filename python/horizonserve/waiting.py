@@ -16,6 +16,7 @@ ORDINARY, PROTECTED, LOST = 0, 1, 2
 ALWAYS, GONE = 6, -1
 _INF = float("inf")
 _EARLY = 1e-12
+_MANY_HOLES = 32
 _PER_OCTAVE, _MIN_EXPONENT, _MAX_EXPONENT = 8, -4, 28
 BUCKET_MS = [
     2.0 ** (_MIN_EXPONENT + (i >> 3)) * (1 + (i & 7) / _PER_OCTAVE) for i in range((_MAX_EXPONENT - _MIN_EXPONENT) * _PER_OCTAVE + 1)
@@ -58,14 +59,14 @@ class Entry:
 
 
 class _List:
-    __slots__ = ("class_index", "path", "bucket_ms", "items", "live", "ordinary", "protect", "lose", "next")
+    __slots__ = ("class_index", "path", "bucket_ms", "items", "holes", "live", "ordinary", "protect", "lose", "next")
 
     def __init__(self, class_index, path, bucket_ms):
         self.class_index = class_index
         self.path = path
         self.bucket_ms = bucket_ms
         self.items = []
-        self.live = self.ordinary = 0
+        self.holes = self.live = self.ordinary = 0
         self.protect = self.lose = -_INF
         self.next = _INF
 
@@ -78,7 +79,8 @@ class WaitingSet:
         self.classes = ()
         self._lists = {}
         self._by_class = []
-        self._due = []
+        #: (instant, ticket, list): when the next request of a list crosses; the first is due when its instant is past.
+        self.due = []
         self._on_move = on_move
         self._ticket = 0
 
@@ -88,7 +90,7 @@ class WaitingSet:
         self.counts[:] = [0] * 6
         self._lists = {}
         self._by_class = [[] for _ in rows]
-        self._due = []
+        self.due = []
 
     def set_coefficients(self, rows, now):
         """Same classes, new slowdowns, waits or guards: O(lists of the classes that changed) and what crosses."""
@@ -133,7 +135,7 @@ class WaitingSet:
             each.ordinary += 1
             status = PROTECTED
         self._place(entry, each.path * 3 + status)
-        if at == each.ordinary:
+        if at == each.ordinary or at == each.live:
             self._schedule(each)
 
     def remove(self, entry):
@@ -146,26 +148,31 @@ class WaitingSet:
         self.counts[where] -= 1
         each = entry.list
         entry.list = None
-        # The usual case is the head of a list. Holes at the head go in batches, so that dropping them costs one move each.
-        items = each.items
-        drop, end = 0, len(items)
-        while drop < end and drop < 64 and items[drop][2].ticket != items[drop][1]:
-            drop += 1
-        if drop == end:
-            items.clear()
-            each.live = each.ordinary = 0
-        elif drop >= 32:
-            del items[:drop]
-            each.live = max(0, each.live - drop)
-            each.ordinary = max(0, each.ordinary - drop)
+        each.holes += 1
+        # In batches, so that dropping holes costs one move each.
+        if each.holes >= _MANY_HOLES:
+            self._drop_holes(each)
 
-    def is_due(self, now):
-        due = self._due
-        return due and due[0][0] < now
+    def _drop_holes(self, each):
+        """The usual hole is at the head. When holes inside outnumber the rest, all are dropped."""
+        items, end = each.items, len(each.items)
+        drop = 0
+        while drop < end and items[drop][2].ticket != items[drop][1]:
+            drop += 1
+        del items[:drop]
+        each.holes -= drop
+        each.live = max(0, each.live - drop)
+        each.ordinary = max(0, each.ordinary - drop)
+        if each.holes > len(items) // 2 + _MANY_HOLES:
+            is_kept = [entry.ticket == ticket for _, ticket, entry in items]
+            each.live = sum(is_kept[: each.live])
+            each.ordinary = sum(is_kept[: each.ordinary])
+            items[:] = [item for item, kept in zip(items, is_kept) if kept]
+            each.holes = 0
 
     def refresh(self, now):
         """Brings every list that is due up to `now` (ms)."""
-        due = self._due
+        due = self.due
         again = None
         while due and due[0][0] < now:
             key, _, each = heappop(due)
@@ -186,10 +193,6 @@ class WaitingSet:
         self.counts[where] += 1
         self._on_move(entry, where)
 
-    def _move(self, entry, where):
-        self.counts[entry.where] -= 1
-        self._place(entry, where)
-
     def _advance(self, each, now):
         """Cursors forward: time has passed, or the estimate grew."""
         each.ordinary = self._cross(each, each.ordinary, len(each.items), now, each.protect, each.path * 3 + PROTECTED)
@@ -199,9 +202,10 @@ class WaitingSet:
         items = each.items
         while at < end:
             deadline, ticket, entry = items[at]
+            # Holes too: who comes out of order finds its status by its place among them.
+            if not deadline - now < offset:
+                break
             if entry.ticket == ticket:
-                if not deadline - now < offset:
-                    break
                 self.counts[entry.where] -= 1
                 self._place(entry, where)
             at += 1
@@ -216,18 +220,13 @@ class WaitingSet:
         items = each.items
         while at > end:
             deadline, ticket, entry = items[at - 1]
+            if deadline - now < offset:
+                break
             if entry.ticket == ticket:
-                if deadline - now < offset:
-                    break
                 self.counts[entry.where] -= 1
                 self._place(entry, where)
             at -= 1
         return at
-
-    def _place(self, entry, where):
-        entry.where = where
-        self.counts[where] += 1
-        self._on_move(entry, where)
 
     def _schedule(self, each):
         """Notes when the next request of a list crosses; a little early, for the test itself is exact."""
@@ -243,4 +242,4 @@ class WaitingSet:
             each.next = key
             if key < _INF:
                 self._ticket += 1
-                heappush(self._due, (key, self._ticket, each))
+                heappush(self.due, (key, self._ticket, each))

@@ -163,6 +163,8 @@ class ControlState:
 _INF = float("inf")
 _BANK_NAMES = [n for n, _, _ in BANK]
 _ROW_NAMES = [n for n, _, _ in CLASS_ROW]
+_STATE_NAMES = [n for n in _BANK_NAMES if n not in ("crc", "numClasses")]
+_COUNT_AT = _BANK_NAMES.index("numClasses") - 1
 
 
 def encode_state(state, seq):
@@ -178,22 +180,34 @@ def encode_state(state, seq):
     return bytes(body)
 
 
-def decode_state(bank):
-    """Reads a copy of a bank. Raises `WireError`."""
+def decode_state(bank, last_table=b"", last_classes=()):
+    """Reads a copy of a bank. Raises `WireError`. Classes whose bytes are those of `last_table` are `last_classes` themselves: most
+    states differ from the one before in their numbers alone."""
     if len(bank) != BANK_BYTES:
         raise WireError(f"a bank has {len(bank)} bytes, expected {BANK_BYTES}")
-    values = dict(zip(_BANK_NAMES, _BANK.unpack_from(bank)))
-    count = values.pop("numClasses")
+    crc, *numbers = _BANK.unpack_from(bank)
+    count = numbers.pop(_COUNT_AT)
     if count > MAX_CLASSES:
         raise WireError(f"numClasses: {count} is more than {MAX_CLASSES}")
-    if zlib.crc32(bank[4 : BANK_SCALARS + count * CLASS_ROW_BYTES]) != values.pop("crc"):
+    if zlib.crc32(memoryview(bank)[4 : BANK_SCALARS + count * CLASS_ROW_BYTES]) != crc:
         raise WireError("the checksum of a bank is wrong")
-    values["classes"] = [
-        ClassRow(**dict(zip(_ROW_NAMES, _CLASS.unpack_from(bank, BANK_SCALARS + c * CLASS_ROW_BYTES)))) for c in range(count)
-    ]
-    state = ControlState(**values)
+    state = ControlState.__new__(ControlState)
+    for name, value in zip(_STATE_NAMES, numbers):
+        setattr(state, name, value)
     _check_state(state)
+    if count and table_of(bank, count) == last_table:
+        state.classes = last_classes
+    else:
+        state.classes = [
+            ClassRow(**dict(zip(_ROW_NAMES, _CLASS.unpack_from(bank, BANK_SCALARS + c * CLASS_ROW_BYTES)))) for c in range(count)
+        ]
+        _check_classes(state.classes)
     return state
+
+
+def table_of(bank, count):
+    """The bytes of the classes in a bank."""
+    return bank[BANK_SCALARS : BANK_SCALARS + count * CLASS_ROW_BYTES]
 
 
 def _check_state(s):
@@ -202,13 +216,15 @@ def _check_state(s):
         raise WireError(f"impossible rotation: n {s.n} in [{s.nMin}, {s.nMax}], m {s.m}")
     if not -1 <= s.level <= 255:
         raise WireError(f"impossible level {s.level}")
-    for name in ("pressureRaw", "pressure"):
-        value = getattr(s, name)
+    for name, value in (("pressureRaw", s.pressureRaw), ("pressure", s.pressure)):
         if value == value and not 0 <= value <= 1:
             raise WireError(f"{name}: {value} is not in [0, 1]")
     if not 0 <= s.shareFloor <= 1:
         raise WireError(f"shareFloor: {s.shareFloor} is not in [0, 1]")
-    for c, row in enumerate(s.classes):
+
+
+def _check_classes(rows):
+    for c, row in enumerate(rows):
         if not 0 < row.sloMs < 1e12:
             raise WireError(f"classes.{c}.sloMs: impossible value {row.sloMs}")
         for name in _ROW_NAMES[1:5]:
@@ -220,13 +236,12 @@ def _check_state(s):
 
 def encode_event(seq, kind, stage, class_index, time_ns, id_high, id_low, a=0, b=0, c=0, d=0, e=0, f=0):
     """The bytes of an event, checksum included."""
-    body = pack_event(seq, kind, stage, class_index, time_ns, id_high, id_low, a, b, c, d, e, f)
+    body = pack_event(seq, kind, stage, class_index, time_ns, id_high, id_low, a, b, c, d, e, f, 0)
     return body + _CRC.pack(zlib.crc32(body))
 
 
-def pack_event(seq, kind, stage, class_index, time_ns, id_high, id_low, a, b, c, d, e, f, pack=_EVENT.pack):
-    """An event up to its checksum, which is the CRC-32 of these 60 bytes."""
-    return pack(seq, kind, stage, class_index, time_ns, id_high, id_low, a, b, c, d, e, f, 0)
+#: An event up to its checksum, which is the CRC-32 of these 60 bytes: the arguments of `encode_event` and a reserved 0.
+pack_event = _EVENT.pack
 
 
 def decode_event(body):

@@ -1,3 +1,9 @@
+export {
+  createClassifier,
+  type Modality,
+  type ModalityClass,
+  type RequestMarks,
+} from './classify.js'
 export type { ClassRow, ControlState } from './control-state.js'
 export { listSegments, removeIfDead, segmentPath } from './discover.js'
 export type { EngineEvent } from './events.js'

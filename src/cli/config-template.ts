@@ -63,6 +63,10 @@ longPathCap: 2
 # Requests that can no longer meet their deadline stand back, except for a share of the steps.
 triage: { shareFloor: 0.05 }
 
+# Slots of the shared stage (vLLM: max_num_seqs). Where you know the number, give it: half of them are kept free from requests that can no
+# longer meet their deadline, and shareFloor counts slot time. Beside vLLM-Omni this needs lockstep.
+# slots: 8
+
 # Memory pressure, smoothed by gamma, at which the shared stage gets the last level of the ladder.
 throttle: { gamma: 0.4, saturation: 0.9 }
 # Where \`horizonserve run\` reads it: nvml-samples, nvml-utilization, gpm-dram-bandwidth, or auto (one of the first two).

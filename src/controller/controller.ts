@@ -90,7 +90,7 @@ export function createController(options: ControllerOptions): Controller {
         'the policy does not compile to the published table',
         {
           field: 'engine.mode',
-          expected: 'lockstep or auto',
+          expected: 'lockstep or auto; or slotReserve: false where slots are given',
           got: 'published',
         },
       )

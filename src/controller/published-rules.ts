@@ -25,10 +25,13 @@ export interface PublishedRules {
   readonly downstreamWait: boolean
 }
 
-/** The rules of a checked configuration, or `undefined` when the table cannot express it: an order by class priority. */
+/** The rules of a checked configuration, or `undefined` when the table cannot express it: an order by class priority, kept slots. */
 export function publishedRules(config: HorizonConfig): PublishedRules | undefined {
   if (config.order === 'priority') return undefined
   const literal = config.preset === 'literal'
+  const lost = config.triage ?? (literal ? false : {})
+  // The table knows no slots: their number would have to be counted on the engine's side.
+  if (config.slots !== undefined && config.slotReserve !== false && lost !== false) return undefined
   const rotation =
     config.rotation === false
       ? undefined
@@ -39,7 +42,6 @@ export function publishedRules(config: HorizonConfig): PublishedRules | undefine
         }
   const longCap = config.longPathCap === false ? 0 : (config.longPathCap ?? defaultLongPathCap.cap)
   const counts = config.capCounts ?? (literal ? 'prefill' : defaultLongPathCap.counts)
-  const lost = config.triage ?? (literal ? false : {})
   const triage = lost === false ? undefined : { ...defaultTriage, ...given(lost) }
   const uGuard = config.uGuard ?? DEFAULT_U_GUARD
   let flags = config.order === 'deadline' ? FLAG.byDeadline : 0

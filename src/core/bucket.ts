@@ -4,6 +4,7 @@
  * Waiting requests of one class, SLO and bucket share one estimate, which is what makes a step cheap (docs/core.md).
  * The error is at most 1/8 of the estimate; estimates outside [2^-4, 2^28] ms (62 us to 74 h) are clamped.
  */
+import { doubles } from './columns.js'
 
 const MIN_EXPONENT = -4
 const MAX_EXPONENT = 28
@@ -16,7 +17,7 @@ export const NUM_BUCKETS = (MAX_EXPONENT - MIN_EXPONENT) * PER_OCTAVE + 1
 export const bucketMs: Float64Array = buildEdges()
 
 /** Where the hot path puts the estimate of which `bucketInCell` is asked: a double that crosses a call may be boxed. */
-export const bucketCell: Float64Array = new Float64Array(1)
+export const bucketCell: Float64Array = doubles(1)
 const words = new Uint32Array(bucketCell.buffer)
 
 /**
@@ -41,7 +42,7 @@ export function bucketInCell(): number {
 }
 
 function buildEdges(): Float64Array {
-  const edges = new Float64Array(NUM_BUCKETS)
+  const edges = doubles(NUM_BUCKETS)
   for (let i = 0; i < NUM_BUCKETS; i++) {
     edges[i] = 2 ** (MIN_EXPONENT + (i >> 3)) * (1 + (i & 7) / PER_OCTAVE)
   }

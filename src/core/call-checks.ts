@@ -2,7 +2,8 @@
  * @module
  * What the scheduler refuses in a call: the errors of its API, each naming the field, what was expected and what was got.
  */
-import { expectThat, HorizonError } from './errors.js'
+import { expectNumber, HorizonError } from './errors.js'
+import type { ClassTable } from './request-class.js'
 
 export function staleHandle(handle: number): HorizonError {
   return new HorizonError('ERR_CORE_STALE_HANDLE', 'no live request has this handle', {
@@ -12,23 +13,35 @@ export function staleHandle(handle: number): HorizonError {
   })
 }
 
-export function wrongWork(className: string, got: number): HorizonError {
-  return new HorizonError('ERR_CORE_PROFILER', 'the profiler wrote an impossible time', {
-    field: `profile.${className}`,
-    expected: 'numbers of ms, at least 0',
-    got,
-  })
+/** An input of a request, 0 when it is left out. */
+export function checkInput(field: string, value: number | undefined, most?: number): number {
+  if (value === undefined) return 0
+  expectNumber('ERR_CORE_INPUT', field, value, 0, most)
+  return value
 }
 
-export function checkInput(field: string, value: number | undefined, max: number): number {
-  if (value === undefined) return 0
-  expectThat(
-    value >= 0 && value <= max,
-    'ERR_CORE_INPUT',
-    'impossible input',
-    field,
-    'a finite number, at least 0',
-    value,
-  )
-  return value
+/** The index of a class. */
+export function checkClass(classes: ClassTable, name: string): number {
+  const c = classes.indexOf(name)
+  if (c === -1) {
+    throw new HorizonError('ERR_CORE_CLASS', 'unknown class', {
+      field: 'class',
+      expected: `one of ${classes.names.join(', ')}`,
+      got: name,
+    })
+  }
+  return c
+}
+
+/** `latest[0]`: the latest time seen. */
+export function checkTime(nowMs: number, latest: Float64Array): void {
+  expectNumber('ERR_CORE_TIME', 'nowMs', nowMs, 0)
+  if (nowMs < latest[0]!) {
+    throw new HorizonError('ERR_CORE_CLOCK_BACK', 'the clock went back', {
+      field: 'nowMs',
+      expected: `at least ${latest[0]}`,
+      got: nowMs,
+      hint: 'Use one monotonic clock for arrivals and steps',
+    })
+  }
 }

@@ -54,6 +54,45 @@ export function expectThat(
   if (!isRight) throw new HorizonError(code, summary, { field, expected, got })
 }
 
+/** The least number above 0, as the lower end of a range that leaves 0 out. */
+export const ABOVE_0: number = Number.MIN_VALUE
+
+/** Throws unless `got` is a finite number in [least, most]. @hot */
+export function expectNumber(
+  code: ErrorCode,
+  field: string,
+  got: number,
+  least: number,
+  most: number = Number.MAX_VALUE,
+): void {
+  if (!(got >= least && got <= most)) throw outside(code, field, got, 'a number', least, most)
+}
+
+/** Throws unless `got` is an integer in [least, most]. */
+export function expectInteger(
+  code: ErrorCode,
+  field: string,
+  got: number,
+  least: number,
+  most: number = Number.MAX_VALUE,
+): void {
+  if (!(Number.isInteger(got) && got >= least && got <= most))
+    throw outside(code, field, got, 'an integer', least, most)
+}
+
+function outside(
+  code: ErrorCode,
+  field: string,
+  got: number,
+  kind: string,
+  least: number,
+  most: number,
+): HorizonError {
+  let expected = kind + (least === ABOVE_0 ? ' above 0' : ` of at least ${least}`)
+  if (most < Number.MAX_VALUE) expected += ` and at most ${most}`
+  return new HorizonError(code, 'impossible value', { field, expected, got })
+}
+
 /** True for an error of this library, also for one thrown by another copy of it. */
 export function isHorizonError(error: unknown): error is HorizonError {
   return (

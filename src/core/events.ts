@@ -25,20 +25,34 @@ export interface SchedulerEvents {
 
 export type SchedulerEmitter = EventEmitter<SchedulerEvents>
 
-export function createEmitter(): SchedulerEmitter {
-  return new EventEmitter<SchedulerEvents>()
+export interface Announcer {
+  readonly events: SchedulerEmitter
+  /** Whether anyone listens to an event. While nobody ever listened to any, it is one test. @hot */
+  hears(name: keyof SchedulerEvents): boolean
+  /** Emits, and keeps the errors of listeners away from the caller. */
+  announce<K extends keyof SchedulerEvents>(name: K, ...args: SchedulerEvents[K]): void
 }
 
-/** Emits, and keeps the errors of listeners away from the caller. */
-export function emitSafely<K extends keyof SchedulerEvents>(
-  emitter: SchedulerEmitter,
-  name: K,
-  ...args: SchedulerEvents[K]
-): void {
-  try {
-    ;(emitter.emit as (name: K, ...args: SchedulerEvents[K]) => boolean)(name, ...args)
-  } catch (error) {
-    if (name === 'listenerError') return
-    emitSafely(emitter, 'listenerError', error)
+export function createAnnouncer(): Announcer {
+  const events = new EventEmitter<SchedulerEvents>()
+  let isHeard = false
+  for (const verb of ['on', 'addListener', 'once'] as const) {
+    const add = events[verb]
+    events[verb] = (...args: unknown[]) => {
+      isHeard = true
+      return add.apply(events, args as never)
+    }
   }
+  const announcer: Announcer = {
+    events,
+    hears: (name) => isHeard && events.listenerCount(name) > 0,
+    announce(name, ...args) {
+      try {
+        ;(events.emit as (name: string, ...args: unknown[]) => boolean)(name, ...args)
+      } catch (error) {
+        if (name !== 'listenerError') announcer.announce('listenerError', error)
+      }
+    },
+  }
+  return announcer
 }

@@ -51,7 +51,7 @@ export function explainRequest(scheduler: Scheduler, slot: number): string {
     else parts.push(state === PREFILL + 1 ? 'decoding, never hidden' : 'in its downstream stage')
     return `${parts.join('; ')}.`
   }
-  const workMs = scheduler.waitingSet.lists.workMs[chunk.list[i]!]!
+  const workMs = scheduler.waitingSet.lists.byId[chunk.list[i]!]!.workMs
   const waitMs = policy.urgency.downstreamWait ? estimates.waitMs[c]! : 0
   const estimateMs = estimates.slowdown[c]! * workMs + waitMs
   const status = chunk.status[i]!

@@ -9,6 +9,7 @@ import {
   CHUNK_MASK,
   DECODE,
   DOWNSTREAM,
+  FREE,
   LOST,
   ORDINARY,
   PREEMPTED,
@@ -33,24 +34,25 @@ export function checkIntegrity(scheduler: Scheduler): void {
   let live = 0
   let always = 0
   let waiting = 0
-  table.forEachLive((_slot, chunk, i) => {
-    const c = chunk.classIndex[i]!
-    const state = chunk.state[i]!
-    live += 1
-    if (state === WAITING) {
-      const at = c * 3 + chunk.status[i]!
-      counts[at]! += 1
-      waiting += 1
-    } else if (state === PREEMPTED) always += 1
-    else if (state === DOWNSTREAM) inDownstream[c]! += 1
-    else if (state === PREFILL || state === DECODE) {
-      inShared[c]! += 1
-      if (state === PREFILL) inPrefill[c]! += 1
-      if ((chunk.flags[i]! & ADMITTED_ORDINARY) === 0) return
-      ordinaryInShared[c]! += 1
-      if (state === PREFILL) ordinaryInPrefill[c]! += 1
+  for (const { classIndex, state: states, status, flags } of table.chunks) {
+    for (const [i, state] of states.entries()) {
+      if (state === FREE) continue
+      const c = classIndex[i]!
+      live += 1
+      if (state === WAITING) {
+        counts[c * 3 + status[i]!]! += 1
+        waiting += 1
+      } else if (state === PREEMPTED) always += 1
+      else if (state === DOWNSTREAM) inDownstream[c]! += 1
+      else if (state === PREFILL || state === DECODE) {
+        inShared[c]! += 1
+        if (state === PREFILL) inPrefill[c]! += 1
+        if ((flags[i]! & ADMITTED_ORDINARY) === 0) continue
+        ordinaryInShared[c]! += 1
+        if (state === PREFILL) ordinaryInPrefill[c]! += 1
+      }
     }
-  })
+  }
   same('live requests', Int32Array.of(table.live), Int32Array.of(live))
   same('waiting by class and status', waitingSet.counts, counts)
   same('in the shared stage', signals.inShared, inShared)
@@ -64,10 +66,10 @@ export function checkIntegrity(scheduler: Scheduler): void {
 }
 
 /** Follows the list of what waits but is never hidden. */
-function walkAlways({ table, lifecycle }: Scheduler): number {
+function walkAlways({ table, always }: Scheduler): number {
   let linked = 0
   let prev = -1
-  for (let slot = lifecycle.alwaysHead[0]!; slot !== -1 && linked <= table.live; linked++) {
+  for (let slot = always.head[0]!; slot !== -1 && linked <= table.live; linked++) {
     const chunk = table.chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
     if (chunk.state[i] !== PREEMPTED || chunk.prev[i] !== prev)
@@ -87,28 +89,26 @@ function walkLists(scheduler: Scheduler): number {
     for (const list of ofClass) {
       let before = LOST as number
       let prev = -1
-      for (let slot = lists.head[list]!; slot !== -1; ) {
+      for (let slot = list.head; slot !== -1; ) {
         const chunk = table.chunks[slot >> CHUNK_BITS]!
         const i = slot & CHUNK_MASK
         const status = chunk.status[i]!
-        if (status > before || chunk.prev[i] !== prev || chunk.list[i] !== list)
-          fail('order of a list', slot, list)
-        if (status !== LOST && before === LOST && lists.firstLive[list] !== slot)
-          fail('first live of a list', slot, list)
-        if (status === ORDINARY && before !== ORDINARY && lists.firstOrdinary[list] !== slot)
-          fail('first ordinary of a list', slot, list)
+        if (status > before || chunk.prev[i] !== prev || chunk.list[i] !== list.id)
+          fail('order of a list', slot, list.id)
+        if (status !== LOST && before === LOST && list.live !== slot)
+          fail('first live of a list', slot, list.id)
+        if (status === ORDINARY && before !== ORDINARY && list.ordinary !== slot)
+          fail('first ordinary of a list', slot, list.id)
         before = status
         prev = slot
         linked += 1
         slot = chunk.next[i]!
       }
-      if (lists.tail[list] !== prev) fail('tail of a list', prev, list)
-      if (before !== ORDINARY && lists.firstOrdinary[list] !== -1)
-        fail('first ordinary of a list', lists.firstOrdinary[list]!, list)
-      if (before === LOST && lists.firstLive[list] !== -1)
-        fail('first live of a list', lists.firstLive[list]!, list)
-      if (before === PROTECTED && lists.firstLive[list] === -1)
-        fail('first live of a list', -1, list)
+      if (list.tail !== prev) fail('tail of a list', prev, list.id)
+      if (before !== ORDINARY && list.ordinary !== -1)
+        fail('first ordinary of a list', list.ordinary, list.id)
+      if (before === LOST && list.live !== -1) fail('first live of a list', list.live, list.id)
+      if (before === PROTECTED && list.live === -1) fail('first live of a list', -1, list.id)
     }
   }
   return linked

@@ -3,7 +3,7 @@
  * The ladder: the SM counts a shared stage may be held to (paper, section 4.4). Rows 0 to `cap` serve co-running, from Smin to
  * Scap; the last row, `aggressive`, is for when no downstream stage runs and stands outside the co-running ladder.
  */
-import { HorizonError } from './errors.js'
+import { expectInteger } from './errors.js'
 
 export interface Ladder {
   /** SMs of the whole GPU. */
@@ -28,30 +28,15 @@ export interface LadderSpec {
 export function createLadder(spec: LadderSpec): Ladder {
   const { totalSms, levels } = spec
   const aggressiveSms = spec.aggressiveSms ?? totalSms
-  const fail = (field: string, expected: string, got: unknown): never => {
-    throw new HorizonError('ERR_CORE_LADDER', 'impossible ladder', {
-      field: `ladder.${field}`,
-      expected,
-      got,
-    })
-  }
-  if (!(Number.isInteger(totalSms) && totalSms > 0))
-    fail('totalSms', 'an integer above 0', totalSms)
-  if (levels.length === 0 || levels.length > 64) fail('levels', '1 to 64 SM counts', levels.length)
-  let below = 0
+  expectInteger('ERR_CORE_LADDER', 'ladder.totalSms', totalSms, 1)
+  expectInteger('ERR_CORE_LADDER', 'ladder.levels', levels.length, 1, 64)
+  let least = 1
+  // Rows rise strictly.
   for (const [i, level] of levels.entries()) {
-    if (!(Number.isInteger(level) && level > below)) {
-      fail(`levels[${i}]`, `an integer above ${below} (levels rise strictly)`, level)
-    }
-    below = level
+    expectInteger('ERR_CORE_LADDER', `ladder.levels[${i}]`, level, least)
+    least = level + 1
   }
-  if (!(Number.isInteger(aggressiveSms) && aggressiveSms > below && aggressiveSms <= totalSms)) {
-    fail(
-      'aggressiveSms',
-      `an integer above the last level (${below}) and at most totalSms (${totalSms})`,
-      aggressiveSms,
-    )
-  }
+  expectInteger('ERR_CORE_LADDER', 'ladder.aggressiveSms', aggressiveSms, least, totalSms)
   return {
     totalSms,
     sms: Int32Array.from([...levels, aggressiveSms]),

@@ -2,6 +2,7 @@
  * @module
  * First-response latencies in log-linear bins, 64 per octave: quantiles within 1.6 %, rounded up, recorded without allocation.
  */
+import { doubles } from './columns.js'
 
 const PER_OCTAVE = 64
 const MIN_EXPONENT = -6
@@ -9,7 +10,7 @@ const NUM_BINS = 40 * PER_OCTAVE
 
 export class LatencyHistogram {
   readonly #bins = new Uint32Array(NUM_BINS)
-  readonly #extremes = new Float64Array(2)
+  readonly #extremes = doubles(2)
   count = 0
 
   /** @hot */
@@ -34,7 +35,7 @@ export class LatencyHistogram {
 
   /** Quantile `q` in [0, 1] by nearest rank, ms; NaN when empty. */
   quantile(q: number): number {
-    if (this.count === 0) return Number.NaN
+    if (this.count === 0) return NaN
     const rank = Math.max(1, Math.ceil(q * this.count))
     let seen = 0
     for (let bin = 0; bin < NUM_BINS; bin++) {

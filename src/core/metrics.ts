@@ -3,8 +3,10 @@
  * What happened so far, per class: attainment over completed requests (the paper's) and over all that arrived, first-response
  * latencies, and how often requests were protected, hidden, lost or held back by a limit.
  */
+import { doubles } from './columns.js'
 import { LatencyHistogram } from './latency-histogram.js'
 import type { ClassTable } from './request-class.js'
+import { LOST, PROTECTED } from './request-table.js'
 
 /** Metrics of one class. Fractions are NaN while their denominator is 0. */
 export interface ClassMetrics {
@@ -49,72 +51,79 @@ export interface Metrics<Name extends string = string> {
   readonly classes: Readonly<Record<Name, ClassMetrics>>
 }
 
-export class MetricsRecorder {
-  readonly arrived: Float64Array
-  readonly admitted: Float64Array
-  readonly responded: Float64Array
-  readonly met: Float64Array
+/** What is counted per class as it happens. */
+interface ClassCounters {
+  arrived: number
+  admitted: number
+  responded: number
+  met: number
+  completed: number
+  cancelled: number
+  preempted: number
+  hiddenRequestSteps: number
+}
+
+export interface MetricsRecorder {
+  steps: number
+  capChanges: number
+  corunningSteps: number
+  readonly counters: readonly ClassCounters[]
+  /** Completed requests whose first response came in time, per class. */
   readonly metCompleted: Float64Array
-  readonly completed: Float64Array
-  readonly cancelled: Float64Array
-  readonly preempted: Float64Array
-  readonly hiddenRequestSteps: Float64Array
+  /** By path. */
   readonly cappedSteps: Float64Array
   readonly latency: readonly LatencyHistogram[]
-  steps = 0
-  capChanges = 0
-  corunningSteps = 0
-  readonly #classes: ClassTable
+  /** `ever`: requests that were ever of a status, by `class * 3 + status`. */
+  snapshot(ever: Float64Array): Metrics
+}
 
-  constructor(classes: ClassTable) {
-    const column = (): Float64Array => new Float64Array(classes.count)
-    this.#classes = classes
-    this.arrived = column()
-    this.admitted = column()
-    this.responded = column()
-    this.met = column()
-    this.metCompleted = column()
-    this.completed = column()
-    this.cancelled = column()
-    this.preempted = column()
-    this.hiddenRequestSteps = column()
-    this.cappedSteps = column()
-    this.latency = Array.from({ length: classes.count }, () => new LatencyHistogram())
-  }
-
-  snapshot(everProtected: Float64Array, everLost: Float64Array): Metrics {
-    const classes: Record<string, ClassMetrics> = {}
-    for (const [c, name] of this.#classes.names.entries()) {
-      const latency = this.latency[c]!
-      classes[name] = {
-        arrived: this.arrived[c]!,
-        admitted: this.admitted[c]!,
-        responded: this.responded[c]!,
-        met: this.met[c]!,
-        completed: this.completed[c]!,
-        cancelled: this.cancelled[c]!,
-        preempted: this.preempted[c]!,
-        unfinished: this.arrived[c]! - this.completed[c]! - this.cancelled[c]!,
-        attainmentOverCompleted: this.metCompleted[c]! / this.completed[c]!,
-        attainmentOverArrived: this.met[c]! / this.arrived[c]!,
-        firstResponseMs: {
-          mean: latency.mean,
-          p50: latency.quantile(0.5),
-          p95: latency.quantile(0.95),
-          p99: latency.quantile(0.99),
-          max: latency.max,
-        },
-        everProtected: everProtected[c]!,
-        everLost: everLost[c]!,
-        hiddenRequestSteps: this.hiddenRequestSteps[c]!,
-        cappedSteps: this.cappedSteps[c]!,
+export function createMetricsRecorder({ names, count, path }: ClassTable): MetricsRecorder {
+  const counters = names.map(() => ({
+    arrived: 0,
+    admitted: 0,
+    responded: 0,
+    met: 0,
+    completed: 0,
+    cancelled: 0,
+    preempted: 0,
+    hiddenRequestSteps: 0,
+  }))
+  const metCompleted = doubles(count)
+  const cappedSteps = doubles(2)
+  const latency = names.map(() => new LatencyHistogram())
+  const recorder: MetricsRecorder = {
+    steps: 0,
+    capChanges: 0,
+    corunningSteps: 0,
+    counters,
+    metCompleted,
+    cappedSteps,
+    latency,
+    snapshot(ever) {
+      const { steps, capChanges, corunningSteps } = recorder
+      const classOf = (c: number): ClassMetrics => {
+        const of = counters[c]!
+        const ms = latency[c]!
+        return {
+          ...of,
+          unfinished: of.arrived - of.completed - of.cancelled,
+          attainmentOverCompleted: metCompleted[c]! / of.completed,
+          attainmentOverArrived: of.met / of.arrived,
+          firstResponseMs: {
+            mean: ms.mean,
+            p50: ms.quantile(0.5),
+            p95: ms.quantile(0.95),
+            p99: ms.quantile(0.99),
+            max: ms.max,
+          },
+          everProtected: ever[c * 3 + PROTECTED]!,
+          everLost: ever[c * 3 + LOST]!,
+          cappedSteps: cappedSteps[path[c]!]!,
+        }
       }
-    }
-    return {
-      steps: this.steps,
-      capChanges: this.capChanges,
-      corunningSteps: this.corunningSteps,
-      classes,
-    }
+      const classes = Object.fromEntries(names.map((name, c) => [name, classOf(c)]))
+      return { steps, capChanges, corunningSteps, classes }
+    },
   }
+  return recorder
 }

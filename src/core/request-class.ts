@@ -2,7 +2,8 @@
  * @module
  * Classes of requests: modalities, SLO and path (paper, section 4.2). A class is an index inside the core; its name lives here.
  */
-import { expectThat, HorizonError } from './errors.js'
+import { bytes, doubles } from './columns.js'
+import { ABOVE_0, expectInteger, expectNumber, HorizonError } from './errors.js'
 
 /** `short`: the first response leaves after the shared stage. `long`: it needs a downstream stage. */
 export type Path = 'short' | 'long'
@@ -39,39 +40,18 @@ export const MAX_CLASSES = 64
 export function createClassTable<Name extends string>(
   specs: readonly ClassSpec<Name>[],
 ): ClassTable<Name> {
-  expectThat(
-    specs.length > 0 && specs.length <= MAX_CLASSES,
-    'ERR_CORE_CLASSES',
-    'wrong number of classes',
-    'classes',
-    `1 to ${MAX_CLASSES}`,
-    specs.length,
-  )
+  expectInteger('ERR_CORE_CLASSES', 'classes', specs.length, 1, MAX_CLASSES)
   const index = new Map<string, number>()
-  const path = new Uint8Array(specs.length)
-  const sloMs = new Float64Array(specs.length)
-  const priority = new Float64Array(specs.length)
+  const path = bytes(specs.length)
+  const sloMs = doubles(specs.length)
+  const priority = doubles(specs.length)
   for (const [i, spec] of specs.entries()) {
     const field = `classes.${spec.name}`
     if (index.has(spec.name)) {
       throw new HorizonError('ERR_CORE_CLASSES', 'the name is taken', { field })
     }
-    expectThat(
-      spec.sloMs > 0 && Number.isFinite(spec.sloMs),
-      'ERR_CORE_CLASSES',
-      'impossible SLO',
-      `${field}.sloMs`,
-      'a finite number of ms above 0',
-      spec.sloMs,
-    )
-    expectThat(
-      Number.isFinite(spec.priority),
-      'ERR_CORE_CLASSES',
-      'impossible priority',
-      `${field}.priority`,
-      'a finite number',
-      spec.priority,
-    )
+    expectNumber('ERR_CORE_CLASSES', `${field}.sloMs`, spec.sloMs, ABOVE_0)
+    expectNumber('ERR_CORE_CLASSES', `${field}.priority`, spec.priority, -Number.MAX_VALUE)
     index.set(spec.name, i)
     path[i] = spec.path === 'long' ? LONG : SHORT
     sloMs[i] = spec.sloMs

@@ -3,7 +3,10 @@
  * Live requests as rows of typed arrays, in chunks: a table grows by one chunk at a time and never copies what it holds.
  * A handle is `generation << slotBits | slot`, one small integer, so that a stale one is an error and not somebody else's request.
  */
-import { expectThat, HorizonError } from './errors.js'
+
+import { staleHandle } from './call-checks.js'
+import { bytes, doubles, integers } from './columns.js'
+import { expectInteger } from './errors.js'
 
 export const CHUNK_BITS = 14
 export const CHUNK_SLOTS = 1 << CHUNK_BITS
@@ -47,7 +50,6 @@ export interface Chunk {
   /** Arrival sequence: the tie breaker everywhere. */
   readonly seq: Float64Array
   readonly admittedMs: Float64Array
-  readonly enteredDownstreamMs: Float64Array
   /** Estimated solo time in the shared stage up to the first response, ms. */
   readonly sharedWorkMs: Float64Array
   /** Estimated solo time downstream up to the first response, ms. */
@@ -80,139 +82,121 @@ export interface TableOptions {
   readonly maxRequests: number
 }
 
-export class RequestTable {
-  readonly chunks: Chunk[] = []
+export interface RequestTable {
+  readonly chunks: Chunk[]
   readonly slotBits: number
-  readonly slotMask: number
   readonly maxRequests: number
-  live = 0
-  readonly #maxGeneration: number
-  #freeHead = -1
-  #freeTail = -1
-  #numFree = 0
-  #numUsed = 0
-
-  constructor(options: TableOptions) {
-    const { maxRequests, initialRequests } = options
-    expectThat(
-      Number.isInteger(maxRequests) && maxRequests >= 1 && maxRequests <= 1 << 24,
-      'ERR_CORE_CAPACITY',
-      'impossible capacity',
-      'capacity.maxRequests',
-      'an integer from 1 to 16777216',
-      maxRequests,
-    )
-    if (
-      !(Number.isInteger(initialRequests) && initialRequests >= 0 && initialRequests <= maxRequests)
-    ) {
-      throw new HorizonError('ERR_CORE_CAPACITY', 'impossible capacity', {
-        field: 'capacity.initialRequests',
-        expected: `an integer from 0 to maxRequests (${maxRequests})`,
-        got: initialRequests,
-      })
-    }
-    this.maxRequests = maxRequests
-    this.slotBits = Math.max(1, Math.ceil(Math.log2(maxRequests)))
-    this.slotMask = (1 << this.slotBits) - 1
-    this.#maxGeneration = Math.min(0xffff, (1 << (31 - this.slotBits)) - 1)
-    while (this.chunks.length * CHUNK_SLOTS < Math.max(1, initialRequests))
-      this.chunks.push(createChunk())
-  }
-
+  live: number
   /** A fresh slot with its generation stepped, or -1 when the table is full. @hot */
-  allocate(): number {
-    let slot: number
-    if (this.#numUsed < this.maxRequests && this.#numFree < MIN_FREE) {
-      slot = this.#numUsed++
-      if (slot >> CHUNK_BITS === this.chunks.length) this.chunks.push(createChunk())
-    } else if (this.#freeHead !== -1) {
-      slot = this.#freeHead
-      const chunk = this.chunks[slot >> CHUNK_BITS]!
-      this.#freeHead = chunk.next[slot & CHUNK_MASK]!
-      if (this.#freeHead === -1) this.#freeTail = -1
-      this.#numFree -= 1
-    } else {
-      return -1
-    }
-    const chunk = this.chunks[slot >> CHUNK_BITS]!
-    const i = slot & CHUNK_MASK
-    const generation = chunk.generation[i]!
-    chunk.generation[i] = generation === this.#maxGeneration ? 1 : generation + 1
-    chunk.flags[i] = 0
-    chunk.status[i] = ORDINARY
-    chunk.prefillDone[i] = 0
-    chunk.decodeDone[i] = 0
-    chunk.yieldedAt[i] = -1
-    chunk.chosenAt[i] = -1
-    this.live += 1
-    return slot
-  }
-
+  allocate(): number
   /** Gives a slot back, oldest reused first. @hot */
-  release(slot: number): void {
-    const chunk = this.chunks[slot >> CHUNK_BITS]!
-    const i = slot & CHUNK_MASK
-    chunk.state[i] = FREE
-    chunk.next[i] = -1
-    if (this.#freeTail === -1) this.#freeHead = slot
-    else this.chunks[this.#freeTail >> CHUNK_BITS]!.next[this.#freeTail & CHUNK_MASK] = slot
-    this.#freeTail = slot
-    this.#numFree += 1
-    this.live -= 1
-  }
-
+  release(slot: number): void
   /** The handle of a live slot. @hot */
-  handleOf(slot: number): number {
-    const generation = this.chunks[slot >> CHUNK_BITS]!.generation[slot & CHUNK_MASK]!
-    return (generation << this.slotBits) | slot
-  }
-
+  handleOf(slot: number): number
   /** The slot of a handle, or -1 when it is none of ours or its request has ended. @hot */
-  slotOf(handle: number): number {
-    const slot = handle & this.slotMask
-    if (slot >= this.#numUsed || handle <= 0) return -1
-    const chunk = this.chunks[slot >> CHUNK_BITS]!
-    const i = slot & CHUNK_MASK
-    if (chunk.state[i] === FREE || chunk.generation[i] !== handle >>> this.slotBits) return -1
-    return (handle | 0) === handle ? slot : -1
-  }
+  slotOf(handle: number): number
+  /** The same, throwing `ERR_CORE_STALE_HANDLE` for such a handle. @hot */
+  liveSlot(handle: number): number
+}
 
-  /** Calls back for every live slot, in slot order. Not for the hot path. */
-  forEachLive(visit: (slot: number, chunk: Chunk, i: number) => void): void {
-    for (let slot = 0; slot < this.#numUsed; slot++) {
-      const chunk = this.chunks[slot >> CHUNK_BITS]!
+export function createRequestTable({ maxRequests, initialRequests }: TableOptions): RequestTable {
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.maxRequests', maxRequests, 1, 1 << 24)
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.initialRequests', initialRequests, 0, maxRequests)
+  const slotBits = Math.max(1, Math.ceil(Math.log2(maxRequests)))
+  const slotMask = (1 << slotBits) - 1
+  const maxGeneration = Math.min(0xffff, (1 << (31 - slotBits)) - 1)
+  const chunks: Chunk[] = []
+  let freeHead = -1
+  let freeTail = -1
+  let numFree = 0
+  let numUsed = 0
+  while (chunks.length * CHUNK_SLOTS < Math.max(1, initialRequests)) chunks.push(createChunk())
+
+  const table: RequestTable = {
+    chunks,
+    slotBits,
+    maxRequests,
+    live: 0,
+    allocate() {
+      let slot = freeHead
+      if (numUsed < maxRequests && numFree < MIN_FREE) {
+        slot = numUsed++
+        if (slot >> CHUNK_BITS === chunks.length) chunks.push(createChunk())
+      } else if (slot === -1) return -1
+      const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
-      if (chunk.state[i] !== FREE) visit(slot, chunk, i)
-    }
+      if (slot === freeHead) {
+        freeHead = chunk.next[i]!
+        if (freeHead === -1) freeTail = -1
+        numFree -= 1
+      }
+      const generation = chunk.generation[i]!
+      chunk.generation[i] = generation === maxGeneration ? 1 : generation + 1
+      chunk.flags[i] = 0
+      chunk.status[i] = ORDINARY
+      chunk.prefillDone[i] = 0
+      chunk.decodeDone[i] = 0
+      chunk.yieldedAt[i] = -1
+      chunk.chosenAt[i] = -1
+      table.live += 1
+      return slot
+    },
+    release(slot) {
+      const chunk = chunks[slot >> CHUNK_BITS]!
+      const i = slot & CHUNK_MASK
+      chunk.state[i] = FREE
+      chunk.next[i] = -1
+      if (freeTail === -1) freeHead = slot
+      else chunks[freeTail >> CHUNK_BITS]!.next[freeTail & CHUNK_MASK] = slot
+      freeTail = slot
+      numFree += 1
+      table.live -= 1
+    },
+    handleOf: (slot) =>
+      (chunks[slot >> CHUNK_BITS]!.generation[slot & CHUNK_MASK]! << slotBits) | slot,
+    slotOf(handle) {
+      const slot = handle & slotMask
+      const chunk = chunks[slot >> CHUNK_BITS]
+      const i = slot & CHUNK_MASK
+      // A row that was never used is free; a handle below 0 or with a fraction is no handle.
+      return chunk !== undefined &&
+        chunk.state[i] !== FREE &&
+        chunk.generation[i] === handle >>> slotBits &&
+        (handle | 0) === handle
+        ? slot
+        : -1
+    },
+    liveSlot(handle) {
+      const slot = table.slotOf(handle)
+      if (slot === -1) throw staleHandle(handle)
+      return slot
+    },
   }
+  return table
 }
 
 function createChunk(): Chunk {
-  const f64 = (): Float64Array => new Float64Array(CHUNK_SLOTS)
-  const i32 = (): Int32Array => new Int32Array(CHUNK_SLOTS)
-  const u8 = (): Uint8Array => new Uint8Array(CHUNK_SLOTS)
   return {
-    arrivalMs: f64(),
-    deadlineMs: f64(),
-    seq: f64(),
-    admittedMs: f64(),
-    enteredDownstreamMs: f64(),
-    sharedWorkMs: f64(),
-    downstreamWorkMs: f64(),
-    downstreamBusyMs: f64(),
-    waitAtAdmitMs: f64(),
-    next: i32(),
-    prev: i32(),
-    list: i32(),
-    promptTokens: i32(),
-    prefillDone: i32(),
-    decodeDone: i32(),
-    yieldedAt: i32(),
-    chosenAt: i32(),
+    arrivalMs: doubles(CHUNK_SLOTS),
+    deadlineMs: doubles(CHUNK_SLOTS),
+    seq: doubles(CHUNK_SLOTS),
+    admittedMs: doubles(CHUNK_SLOTS),
+    sharedWorkMs: doubles(CHUNK_SLOTS),
+    downstreamWorkMs: doubles(CHUNK_SLOTS),
+    downstreamBusyMs: doubles(CHUNK_SLOTS),
+    waitAtAdmitMs: doubles(CHUNK_SLOTS),
+    next: integers(CHUNK_SLOTS),
+    prev: integers(CHUNK_SLOTS),
+    list: integers(CHUNK_SLOTS),
+    promptTokens: integers(CHUNK_SLOTS),
+    prefillDone: integers(CHUNK_SLOTS),
+    decodeDone: integers(CHUNK_SLOTS),
+    yieldedAt: integers(CHUNK_SLOTS),
+    chosenAt: integers(CHUNK_SLOTS),
     generation: new Uint16Array(CHUNK_SLOTS),
-    classIndex: u8(),
-    state: u8(),
-    status: u8(),
-    flags: u8(),
+    classIndex: bytes(CHUNK_SLOTS),
+    state: bytes(CHUNK_SLOTS),
+    status: bytes(CHUNK_SLOTS),
+    flags: bytes(CHUNK_SLOTS),
   }
 }

@@ -3,6 +3,7 @@
  * What a step knows when filters and the cap controller decide: counts per class, the step number, pressure and downstream
  * activity. Read-only for policies; the scheduler renews it before each step.
  */
+import { doubles, integers } from './columns.js'
 import { type ClassTable, LONG } from './request-class.js'
 import type { LOST, ORDINARY, PROTECTED } from './request-table.js'
 
@@ -11,14 +12,16 @@ export const TIME = Object.freeze({ now: 0, pressure: 1, pressureTimestamp: 2 })
 
 export type Status = typeof ORDINARY | typeof PROTECTED | typeof LOST
 
-export class Signals {
+export interface Signals {
   /** k: number of this step, from 0; advances at every engine step, decode-only ones included. */
-  step = 0
+  step: number
   readonly classes: ClassTable
   /** Waiting, never admitted requests by `class * 3 + status`. */
   readonly waiting: Int32Array
+  /** Their number, as of `sumByPath`. */
+  numWaiting: number
   /** Requests that wait but must stay visible (preempted, resumed). */
-  alwaysVisible = 0
+  alwaysVisible: number
   /** Requests holding a shared-stage slot, per class; and those of them still prefilling. */
   readonly inShared: Int32Array
   readonly inPrefill: Int32Array
@@ -28,56 +31,61 @@ export class Signals {
   /** Requests that left the shared stage for a downstream one and have not ended. */
   readonly inDownstream: Int32Array
   /** See `TIME`: now in ms, raw pressure in [0, 1] (NaN when none), its timestamp in ms. */
-  readonly times = new Float64Array(3)
+  readonly times: Float64Array
   /** Whether this step brought a pressure sample with a new timestamp. */
-  pressureIsNew = false
-  downstreamActive = false
+  pressureIsNew: boolean
+  downstreamActive: boolean
   /** Row of the ladder in force, read back from the actuator; -1 before the first step. */
-  appliedLevel = -1
-
-  readonly #byPath = new Int32Array(6)
-
-  constructor(classes: ClassTable, waiting: Int32Array) {
-    const column = (): Int32Array => new Int32Array(classes.count)
-    this.classes = classes
-    this.waiting = waiting
-    this.inShared = column()
-    this.inPrefill = column()
-    this.ordinaryInShared = column()
-    this.ordinaryInPrefill = column()
-    this.inDownstream = column()
-  }
-
+  appliedLevel: number
   /** Waiting requests of a path and status. @hot */
-  waitingOn(path: number, status: Status): number {
-    return this.#byPath[path * 3 + status]!
-  }
-
+  waitingOn(path: number, status: Status): number
   /** Sums the waiting requests by path; the scheduler calls it once per step, before the filters. @hot */
-  sumByPath(): void {
-    const { waiting, classes } = this
-    const byPath = this.#byPath
-    const { count, path } = classes
-    for (let at = 0; at < 6; at++) byPath[at] = 0
-    for (let c = 0; c < count; c++) {
-      const to = path[c]! * 3
-      const from = c * 3
-      byPath[to]! += waiting[from]!
-      byPath[to + 1]! += waiting[from + 1]!
-      byPath[to + 2]! += waiting[from + 2]!
-    }
-  }
-
+  sumByPath(): void
   /** Sum over the classes of a path of one of the per-class counts. @hot */
-  sumOn(path: number, counts: Int32Array): number {
-    const { count, path: pathOf } = this.classes
-    let sum = 0
-    for (let c = 0; c < count; c++) if (pathOf[c] === path) sum += counts[c]!
-    return sum
-  }
-
+  sumOn(path: number, counts: Int32Array): number
   /** Long-path requests between admission and their end: in the shared stage or downstream. @hot */
-  longInFlight(): number {
-    return this.sumOn(LONG, this.inShared) + this.sumOn(LONG, this.inDownstream)
+  longInFlight(): number
+}
+
+export function createSignals(classes: ClassTable, waiting: Int32Array): Signals {
+  const { count, path } = classes
+  const byPath = integers(6)
+  const signals: Signals = {
+    step: 0,
+    classes,
+    waiting,
+    numWaiting: 0,
+    alwaysVisible: 0,
+    inShared: integers(count),
+    inPrefill: integers(count),
+    ordinaryInShared: integers(count),
+    ordinaryInPrefill: integers(count),
+    inDownstream: integers(count),
+    times: doubles(3),
+    pressureIsNew: false,
+    downstreamActive: false,
+    appliedLevel: -1,
+    waitingOn: (onPath, status) => byPath[onPath * 3 + status]!,
+    sumByPath() {
+      let sum = 0
+      for (let at = 0; at < 6; at++) byPath[at] = 0
+      for (let at = 0, c = 0; c < count; c++) {
+        const to = path[c]! * 3
+        for (let status = 0; status < 3; status++, at++) {
+          const here = waiting[at]!
+          byPath[to + status]! += here
+          sum += here
+        }
+      }
+      signals.numWaiting = sum
+    },
+    sumOn(onPath, counts) {
+      let sum = 0
+      for (let c = 0; c < count; c++) if (path[c] === onPath) sum += counts[c]!
+      return sum
+    },
+    longInFlight: () =>
+      signals.sumOn(LONG, signals.inShared) + signals.sumOn(LONG, signals.inDownstream),
   }
+  return signals
 }

@@ -1,111 +1,109 @@
 /**
  * @module
- * The FIFO lists in which waiting requests stand, one per (class, SLO, bucket of the estimate). Columns only; what the cursors
- * mean is in `waiting-set.ts`. Lists of a class's own SLO live for good; lists of a per-request SLO are recycled when empty.
+ * The FIFO lists in which waiting requests stand, one per (class, SLO, bucket of the estimate). What the cursors mean is in
+ * `waiting-set.ts`. Lists of a class's own SLO live for good; lists of a per-request SLO end when they are empty.
  */
 import { bucketMs, NUM_BUCKETS } from './bucket.js'
-import { grown } from './list-heap.js'
+import type { Entry } from './heap.js'
 import type { ClassTable } from './request-class.js'
 
-const FIRST_CAPACITY = 64
+/** Parts of a list, beside those that a status names (`ORDINARY`, `PROTECTED`, `LOST`): all that is not lost, and one request alone. */
+export const LIVE = 3
+export const SINGLE = 4
 
-export class WaitingLists {
-  head: Int32Array = new Int32Array(FIRST_CAPACITY)
-  tail: Int32Array = new Int32Array(FIRST_CAPACITY)
+export interface WaitingList {
+  readonly id: number
+  readonly classIndex: number
+  head: number
+  tail: number
   /** First request that is not lost, or -1. */
-  firstLive: Int32Array = new Int32Array(FIRST_CAPACITY)
+  live: number
   /** First request that is ordinary, or -1. */
-  firstOrdinary: Int32Array = new Int32Array(FIRST_CAPACITY)
+  ordinary: number
   /** Protected when `deadline - now < protectMs`; lost when `deadline - now < loseMs`. */
-  protectMs: Float64Array = new Float64Array(FIRST_CAPACITY)
-  loseMs: Float64Array = new Float64Array(FIRST_CAPACITY)
+  protectMs: number
+  loseMs: number
   /** Edge of the list's bucket: estimated solo work, ms. */
-  workMs: Float64Array = new Float64Array(FIRST_CAPACITY)
+  readonly workMs: number
   /** Key under an order of kind `key`. */
-  orderKey: Float64Array = new Float64Array(FIRST_CAPACITY)
-  classIndex: Uint8Array = new Uint8Array(FIRST_CAPACITY)
+  orderKey: number
+  /** Its places in the heaps are out of date. */
+  isDirty: boolean
+  /** Its places: by segment, and by the instant of its next crossing. */
+  readonly places: Entry[]
+  /** Its name among the lists of per-request SLOs; empty for a list of the class's own. */
+  readonly custom: string
+}
+
+export interface WaitingLists {
+  readonly byId: readonly WaitingList[]
   /** Lists per class; what a change of an estimate walks. */
-  readonly ofClass: number[][]
-  capacity = FIRST_CAPACITY
+  readonly ofClass: readonly WaitingList[][]
+  /** The list of a class and bucket; of the class's own SLO where none is given. @hot */
+  find(classIndex: number, bucket: number, sloMs: number | undefined): WaitingList
+  /** Ends an empty list of a per-request SLO; no effect on others. The caller has it out of every heap. */
+  retire(list: WaitingList): void
+}
 
-  #numLists = 0
-  readonly #direct: Int32Array
-  readonly #custom = new Map<string, number>()
-  readonly #customKey = new Map<number, string>()
-  readonly #recycled: number[] = []
-  readonly #onGrow: (capacity: number) => void
-  readonly #onCreate: (list: number, sloMs: number) => void
+/** `onCreate` fills in what follows from the estimates and the order. */
+export function createWaitingLists(
+  classes: ClassTable,
+  onCreate: (list: WaitingList, sloMs: number) => void,
+): WaitingLists {
+  const byId: WaitingList[] = []
+  const ofClass: WaitingList[][] = classes.names.map(() => [])
+  const own: (WaitingList | undefined)[] = new Array(classes.count * NUM_BUCKETS).fill(undefined)
+  const customs = new Map<string, WaitingList>()
+  const unused: number[] = []
 
-  constructor(
-    classes: ClassTable,
-    onGrow: (capacity: number) => void,
-    onCreate: (list: number, sloMs: number) => void,
-  ) {
-    this.#direct = new Int32Array(classes.count * NUM_BUCKETS).fill(-1)
-    this.ofClass = Array.from({ length: classes.count }, () => [])
-    this.#onGrow = onGrow
-    this.#onCreate = onCreate
-  }
-
-  /** The list of a class's own SLO. @hot */
-  listOf(classIndex: number, bucket: number, sloMs: number): number {
-    const at = classIndex * NUM_BUCKETS + bucket
-    const list = this.#direct[at]!
-    if (list !== -1) return list
-    const made = this.#create(classIndex, bucket, sloMs)
-    this.#direct[at] = made
-    return made
-  }
-
-  /** The list of a per-request SLO. */
-  customListOf(classIndex: number, bucket: number, sloMs: number): number {
-    const key = `${classIndex}:${bucket}:${sloMs}`
-    const list = this.#custom.get(key)
-    if (list !== undefined) return list
-    const made = this.#create(classIndex, bucket, sloMs)
-    this.#custom.set(key, made)
-    this.#customKey.set(made, key)
-    return made
-  }
-
-  /** Takes an empty list of a per-request SLO back; no effect on others. The caller has it out of every heap. */
-  recycle(list: number): void {
-    const key = this.#customKey.get(list)
-    if (key === undefined) return
-    this.#customKey.delete(list)
-    this.#custom.delete(key)
-    const siblings = this.ofClass[this.classIndex[list]!]!
-    siblings[siblings.indexOf(list)] = siblings[siblings.length - 1]!
-    siblings.pop()
-    this.#recycled.push(list)
-  }
-
-  #create(classIndex: number, bucket: number, sloMs: number): number {
-    const list = this.#recycled.pop() ?? this.#numLists++
-    if (list === this.capacity) this.#grow()
-    this.head[list] = -1
-    this.tail[list] = -1
-    this.firstLive[list] = -1
-    this.firstOrdinary[list] = -1
-    this.workMs[list] = bucketMs[bucket]!
-    this.classIndex[list] = classIndex
-    this.ofClass[classIndex]!.push(list)
-    this.#onCreate(list, sloMs)
+  const create = (c: number, bucket: number, sloMs: number, custom: string): WaitingList => {
+    const id = unused.pop() ?? byId.length
+    const list: WaitingList = {
+      id,
+      classIndex: c,
+      head: -1,
+      tail: -1,
+      live: -1,
+      ordinary: -1,
+      // NaN, so that the engine stores them as doubles from the start.
+      protectMs: NaN,
+      loseMs: NaN,
+      workMs: bucketMs[bucket]!,
+      orderKey: NaN,
+      isDirty: false,
+      places: [],
+      custom,
+    }
+    byId[id] = list
+    ofClass[c]!.push(list)
+    onCreate(list, sloMs)
     return list
   }
 
-  #grow(): void {
-    const capacity = this.capacity * 2
-    this.head = grown(this.head, capacity)
-    this.tail = grown(this.tail, capacity)
-    this.firstLive = grown(this.firstLive, capacity)
-    this.firstOrdinary = grown(this.firstOrdinary, capacity)
-    this.protectMs = grown(this.protectMs, capacity)
-    this.loseMs = grown(this.loseMs, capacity)
-    this.workMs = grown(this.workMs, capacity)
-    this.orderKey = grown(this.orderKey, capacity)
-    this.classIndex = grown(this.classIndex, capacity)
-    this.capacity = capacity
-    this.#onGrow(capacity)
+  return {
+    byId,
+    ofClass,
+    find(c, bucket, sloMs) {
+      if (sloMs === undefined) {
+        const at = c * NUM_BUCKETS + bucket
+        own[at] ??= create(c, bucket, classes.sloMs[c]!, '')
+        return own[at]
+      }
+      const name = `${c}:${bucket}:${sloMs}`
+      let list = customs.get(name)
+      if (list === undefined) {
+        list = create(c, bucket, sloMs, name)
+        customs.set(name, list)
+      }
+      return list
+    },
+    retire(list) {
+      if (list.custom === '') return
+      customs.delete(list.custom)
+      const siblings = ofClass[list.classIndex]!
+      siblings[siblings.indexOf(list)] = siblings[siblings.length - 1]!
+      siblings.pop()
+      unused.push(list.id)
+    },
   }
 }

@@ -5,7 +5,7 @@
  * Inside a list, deadline order is arrival order, and the estimate is one number. So whatever the clock, the guard, the slowdown or
  * the downstream wait are, a list reads `lost… protected… ordinary…`, and two cursors say where the segments begin:
  *
- *     head ──▶ [ lost … ) firstLive ──▶ [ protected … ) firstOrdinary ──▶ [ ordinary … ) tail
+ *     head ──▶ [ lost … ) live ──▶ [ protected … ) ordinary ──▶ [ ordinary … ) tail
  *
  * Time only moves the cursors on; a smaller estimate moves them back. A heap over the lists, keyed by the instant of the next
  * crossing, names those that are due, and heaps per class name the list whose first visible request comes first. A step therefore
@@ -13,6 +13,7 @@
  *
  * Heaps are repaired in `flush`, not at once: `admit` must not move them under a view that is being read.
  */
+import { doubles, integers } from './columns.js'
 import type { Order, UrgencyRule } from './ports.js'
 import type { ClassTable } from './request-class.js'
 import {
@@ -25,261 +26,246 @@ import {
   PROTECTED,
   type RequestTable,
 } from './request-table.js'
-import { WaitingHeaps } from './waiting-heaps.js'
-import { WaitingLists } from './waiting-lists.js'
+import { createWaitingHeaps, type WaitingHeaps } from './waiting-heaps.js'
+import { createWaitingLists, type WaitingList, type WaitingLists } from './waiting-lists.js'
 
-export class WaitingSet {
+export interface WaitingSet {
   readonly lists: WaitingLists
-  /** Requests by `class * 3 + status`. */
-  readonly counts: Int32Array
   /** Which list comes first, per class and segment; read by the lazy merge. */
   readonly heaps: WaitingHeaps
-  /** Moves whenever heaps changed shape: a view that is being read starts anew. */
-  epoch = 0
+  /** Requests by `class * 3 + status`. */
+  readonly counts: Int32Array
+  /** Requests that ever became protected or lost, by `class * 3 + status`. */
+  readonly ever: Float64Array
   /** Work done, for the visit bound: requests tested by cursors, lists repaired, requests taken from views. */
-  readonly visits = new Float64Array(1)
+  readonly visits: Float64Array
+  /** Moves whenever heaps changed shape: a view that is being read starts anew. */
+  epoch: number
   /** Called for each request whose status changed, when set; deferred by the scheduler until the decision is final. */
   onStatus: ((slot: number, status: number) => void) | undefined
-  /** Requests that ever became protected or lost, per class. */
-  readonly everProtected: Float64Array
-  readonly everLost: Float64Array
-
-  readonly #table: RequestTable
-  readonly #clock: Float64Array
-  readonly #rule: UrgencyRule
-  readonly #slowdown: Float64Array
-  readonly #waitMs: Float64Array
-
-  /**
-   * `clock[0]` is now in ms. `slowdown` and `waitMs` are per class and owned by the caller, who calls `reestimate` after
-   * changing them.
-   */
-  constructor(
-    table: RequestTable,
-    classes: ClassTable,
-    order: Order,
-    rule: UrgencyRule,
-    clock: Float64Array,
-    slowdown: Float64Array,
-    waitMs: Float64Array,
-  ) {
-    this.#table = table
-    this.#clock = clock
-    this.#rule = rule
-    this.#slowdown = slowdown
-    this.#waitMs = waitMs
-    this.counts = new Int32Array(classes.count * 3)
-    this.everProtected = new Float64Array(classes.count)
-    this.everLost = new Float64Array(classes.count)
-    const prioritised = classes.priority
-    this.lists = new WaitingLists(
-      classes,
-      (capacity) => this.heaps.grow(capacity),
-      (list, sloMs) => {
-        this.#setThresholds(list)
-        if (order.kind !== 'key') return
-        const classIndex = this.lists.classIndex[list]!
-        const priority = prioritised[classIndex]!
-        this.lists.orderKey[list] = order.key({
-          classIndex,
-          priority,
-          sloMs,
-          workMs: this.lists.workMs[list]!,
-        })
-      },
-    )
-    this.heaps = new WaitingHeaps(table, this.lists, classes.count, order.kind, this.visits)
-  }
-
   /** Puts a request at the end of its list, as ordinary until `refresh` says otherwise. Its row is filled in. @hot */
-  append(slot: number, list: number): void {
-    const { lists } = this
-    const chunk = this.#table.chunks[slot >> CHUNK_BITS]!
-    const i = slot & CHUNK_MASK
-    const tail = lists.tail[list]!
-    chunk.list[i] = list
-    chunk.prev[i] = tail
-    chunk.next[i] = -1
-    chunk.status[i] = ORDINARY
-    lists.tail[list] = slot
-    if (tail === -1) lists.head[list] = slot
-    else this.#table.chunks[tail >> CHUNK_BITS]!.next[tail & CHUNK_MASK] = slot
-    const at = lists.classIndex[list]! * 3 + ORDINARY
-    this.counts[at]! += 1
-    if (lists.firstOrdinary[list] !== -1) return
-    lists.firstOrdinary[list] = slot
-    if (lists.firstLive[list] === -1) lists.firstLive[list] = slot
-    this.heaps.markDirty(list)
-  }
-
+  append(slot: number, list: WaitingList): void
   /** Takes a waiting request out of its list. @hot */
-  remove(slot: number): void {
-    const { lists } = this
-    const { chunks } = this.#table
-    const chunk = chunks[slot >> CHUNK_BITS]!
-    const i = slot & CHUNK_MASK
-    const list = chunk.list[i]!
-    const next = chunk.next[i]!
-    const prev = chunk.prev[i]!
-    if (prev === -1) lists.head[list] = next
-    else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
-    if (next === -1) lists.tail[list] = prev
-    else chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
-    const at = lists.classIndex[list]! * 3 + chunk.status[i]!
-    this.counts[at]! -= 1
-    const moves =
-      lists.firstLive[list] === slot || lists.firstOrdinary[list] === slot || prev === -1
-    if (lists.firstLive[list] === slot) lists.firstLive[list] = next
-    if (lists.firstOrdinary[list] === slot) lists.firstOrdinary[list] = next
-    if (moves) this.heaps.markDirty(list)
-  }
-
+  remove(slot: number): void
   /** Brings every list that is due up to the clock, and the heaps up to the lists. @hot */
-  refresh(): void {
-    this.flush()
-    const { dueHeap: heap } = this.heaps
-    const due = heap.space
-    const now = this.#clock[0]!
-    let moved = false
-    while (heap.size > 0 && due.key[heap.items[0]!]! < now) {
-      const list = heap.items[0]!
-      this.#advance(list)
-      this.heaps.repair(list)
-      // Due again at once means that the early key fired before the exact test: look again when the clock has moved.
-      if (heap.size > 0 && heap.items[0] === list && due.key[list]! < now) {
-        due.key[list] = now
-        heap.fix(list)
-      }
-      moved = true
-    }
-    if (moved) this.epoch += 1
-  }
-
-  /** Recomputes thresholds and cursors of a class after its slowdown or wait changed: O(lists of the class + status changes). */
-  reestimate(classIndex: number): void {
-    for (const list of this.lists.ofClass[classIndex]!) {
-      this.#setThresholds(list)
-      if (this.lists.head[list] === -1) continue
-      this.#retreat(list)
-      this.#advance(list)
-      this.heaps.markDirty(list)
-    }
-  }
-
+  refresh(): void
+  /**
+   * The slowdown or wait of a class changed: recomputes thresholds and cursors, in O(lists of the class + status changes). No effect when
+   * they are what they were in the last step.
+   */
+  reestimate(classIndex: number): void
   /** Repairs the heaps after arrivals, admissions and cancellations. @hot */
-  flush(): void {
-    if (this.heaps.flush()) this.epoch += 1
-  }
-
+  flush(): void
   /** Repairs the heaps and makes a view that is being read start anew: a request that it may stand on is gone. @hot */
-  disturb(): void {
-    this.flush()
-    this.epoch += 1
-  }
-
+  disturb(): void
   /** From now on keeps the lists of a class by deadline of their first ordinary request: limits choose from there. */
-  trackOrdinary(classIndex: number): void {
-    if (this.heaps.trackOrdinary(classIndex)) this.epoch += 1
+  trackOrdinary(classIndex: number): void
+}
+
+/**
+ * `clock[0]` is now in ms. `slowdown` and `waitMs` are per class and owned by the caller, who calls `reestimate` in the next step after
+ * changing them.
+ */
+export function createWaitingSet(
+  table: RequestTable,
+  classes: ClassTable,
+  order: Order,
+  { uGuard, uLost, downstreamWait }: UrgencyRule,
+  clock: Float64Array,
+  slowdown: Float64Array,
+  waitMs: Float64Array,
+): WaitingSet {
+  const { chunks } = table
+  const counts = integers(classes.count * 3)
+  const ever = doubles(classes.count * 3)
+  const visits = doubles(1)
+  /** The estimates that thresholds are made of: those of the last step, whatever was published since. */
+  const slowdownUsed = slowdown.slice()
+  const waitUsed = waitMs.slice()
+  const dirty: WaitingList[] = []
+  let numDirty = 0
+  const heaps = createWaitingHeaps(table, classes.count, order.kind, visits)
+  const lists = createWaitingLists(classes, (list, sloMs) => {
+    const { classIndex, workMs } = list
+    heaps.adopt(list)
+    setThresholds(list)
+    if (order.kind === 'key')
+      list.orderKey = order.key({
+        classIndex,
+        priority: classes.priority[classIndex]!,
+        sloMs,
+        workMs,
+      })
+  })
+
+  const setThresholds = (list: WaitingList): void => {
+    const c = list.classIndex
+    const estimateMs = slowdownUsed[c]! * list.workMs + waitUsed[c]!
+    const loseMs = uLost > 0 ? uLost * estimateMs : -Infinity
+    const protectMs = uGuard > 0 ? uGuard * estimateMs : -Infinity
+    list.loseMs = loseMs
+    // Without a guard the protected segment is empty: a request goes from ordinary to lost.
+    list.protectMs = Math.max(protectMs, loseMs)
   }
 
-  /** Cursors forward: time has passed, or the estimate grew. @hot */
-  #advance(list: number): void {
-    const { lists, counts } = this
-    const { chunks } = this.#table
-    const now = this.#clock[0]!
-    const classAt = lists.classIndex[list]! * 3
-    const protectMs = lists.protectMs[list]!
-    const loseMs = lists.loseMs[list]!
-    let visits = 2
-    let slot = lists.firstOrdinary[list]!
-    while (slot !== -1) {
-      const chunk = chunks[slot >> CHUNK_BITS]!
-      const i = slot & CHUNK_MASK
-      if (!(chunk.deadlineMs[i]! - now < protectMs)) break
-      chunk.status[i] = PROTECTED
-      counts[classAt]! -= 1
-      counts[classAt + 1]! += 1
-      if (this.#rule.uGuard > 0 && (chunk.flags[i]! & EVER_PROTECTED) === 0) {
-        chunk.flags[i]! |= EVER_PROTECTED
-        this.everProtected[lists.classIndex[list]!]! += 1
-      }
-      if (this.onStatus !== undefined) this.onStatus(slot, PROTECTED)
-      slot = chunk.next[i]!
-      visits += 1
-    }
-    lists.firstOrdinary[list] = slot
-    const end = slot
-    slot = lists.firstLive[list]!
+  const markDirty = (list: WaitingList): void => {
+    if (list.isDirty) return
+    list.isDirty = true
+    dirty[numDirty++] = list
+  }
+
+  /** Makes requests from `slot` on `status` while their time has come, up to `end`; returns the first that stays what it is. */
+  const forward = (list: WaitingList, from: number, end: number, status: number): number => {
+    const limitMs = status === LOST ? list.loseMs : list.protectMs
+    const bit = status === LOST ? EVER_LOST : uGuard > 0 ? EVER_PROTECTED : 0
+    const now = clock[0]!
+    const at = list.classIndex * 3 + status
+    let slot = from
     while (slot !== end) {
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
-      if (!(chunk.deadlineMs[i]! - now < loseMs)) break
-      chunk.status[i] = LOST
-      counts[classAt + 1]! -= 1
-      counts[classAt + 2]! += 1
-      if ((chunk.flags[i]! & EVER_LOST) === 0) {
-        chunk.flags[i]! |= EVER_LOST
-        this.everLost[lists.classIndex[list]!]! += 1
+      if (!(chunk.deadlineMs[i]! - now < limitMs)) break
+      chunk.status[i] = status
+      counts[at - 1]! -= 1
+      counts[at]! += 1
+      visits[0]! += 1
+      if ((~chunk.flags[i]! & bit) !== 0) {
+        chunk.flags[i]! |= bit
+        ever[at]! += 1
       }
-      if (this.onStatus !== undefined) this.onStatus(slot, LOST)
+      set.onStatus?.(slot, status)
       slot = chunk.next[i]!
-      visits += 1
     }
-    lists.firstLive[list] = slot
-    this.visits[0]! += visits
+    return slot
   }
 
-  /** Cursors back: the estimate shrank. */
-  #retreat(list: number): void {
-    const { lists, counts } = this
-    const { chunks } = this.#table
-    const now = this.#clock[0]!
-    const classAt = lists.classIndex[list]! * 3
-    let visits = 2
-    const live = lists.firstLive[list]!
-    let slot =
-      live === -1 ? lists.tail[list]! : chunks[live >> CHUNK_BITS]!.prev[live & CHUNK_MASK]!
-    while (slot !== -1) {
+  /** Makes requests before `first`, where a status ends, one degree less urgent while their time is not come; returns the new end. */
+  const backward = (list: WaitingList, first: number, status: number): number => {
+    const limitMs = status === LOST ? list.loseMs : list.protectMs
+    const now = clock[0]!
+    const at = list.classIndex * 3 + status
+    let end = first
+    for (;;) {
+      const slot = end === -1 ? list.tail : chunks[end >> CHUNK_BITS]!.prev[end & CHUNK_MASK]!
+      if (slot === -1) return end
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
-      if (chunk.deadlineMs[i]! - now < lists.loseMs[list]!) break
-      chunk.status[i] = PROTECTED
-      counts[classAt + 2]! -= 1
-      counts[classAt + 1]! += 1
-      lists.firstLive[list] = slot
-      slot = chunk.prev[i]!
-      visits += 1
+      if (chunk.status[i] !== status || chunk.deadlineMs[i]! - now < limitMs) return end
+      chunk.status[i] = status - 1
+      counts[at]! -= 1
+      counts[at - 1]! += 1
+      visits[0]! += 1
+      end = slot
     }
-    const ordinary = lists.firstOrdinary[list]!
-    slot =
-      ordinary === -1
-        ? lists.tail[list]!
-        : chunks[ordinary >> CHUNK_BITS]!.prev[ordinary & CHUNK_MASK]!
-    while (slot !== -1) {
+  }
+
+  /** Cursors forward: time has passed, or the estimate grew. @hot */
+  const advance = (list: WaitingList): void => {
+    visits[0]! += 2
+    list.ordinary = forward(list, list.ordinary, -1, PROTECTED)
+    list.live = forward(list, list.live, list.ordinary, LOST)
+  }
+
+  const set: WaitingSet = {
+    lists,
+    heaps,
+    counts,
+    ever,
+    visits,
+    epoch: 0,
+    onStatus: undefined,
+    append(slot, list) {
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
-      if (chunk.status[i] !== PROTECTED || chunk.deadlineMs[i]! - now < lists.protectMs[list]!)
-        break
+      const { tail } = list
+      chunk.list[i] = list.id
+      chunk.prev[i] = tail
+      chunk.next[i] = -1
       chunk.status[i] = ORDINARY
-      counts[classAt + 1]! -= 1
-      counts[classAt]! += 1
-      lists.firstOrdinary[list] = slot
-      slot = chunk.prev[i]!
-      visits += 1
-    }
-    this.visits[0]! += visits
+      list.tail = slot
+      if (tail === -1) list.head = slot
+      else chunks[tail >> CHUNK_BITS]!.next[tail & CHUNK_MASK] = slot
+      counts[list.classIndex * 3]! += 1
+      if (list.ordinary !== -1) return
+      list.ordinary = slot
+      if (list.live === -1) list.live = slot
+      markDirty(list)
+    },
+    remove(slot) {
+      const chunk = chunks[slot >> CHUNK_BITS]!
+      const i = slot & CHUNK_MASK
+      const list = lists.byId[chunk.list[i]!]!
+      const next = chunk.next[i]!
+      const prev = chunk.prev[i]!
+      if (next === -1) list.tail = prev
+      else chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
+      counts[list.classIndex * 3 + chunk.status[i]!]! -= 1
+      if (prev === -1) {
+        list.head = next
+        markDirty(list)
+      } else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
+      if (list.live === slot) {
+        list.live = next
+        markDirty(list)
+      }
+      if (list.ordinary === slot) {
+        list.ordinary = next
+        markDirty(list)
+      }
+    },
+    refresh() {
+      set.flush()
+      const { due } = heaps
+      const now = clock[0]!
+      let moved = false
+      while (due.size > 0 && due.entries[0]!.key < now) {
+        const entry = due.entries[0]!
+        advance(entry.list)
+        heaps.repair(entry.list)
+        // Due again at once means that the early key fired before the exact test: look again when the clock has moved.
+        if (entry.at === 0 && entry.key < now) {
+          entry.key = now
+          due.place(entry)
+        }
+        moved = true
+      }
+      if (moved) set.epoch += 1
+    },
+    reestimate(c) {
+      const wait = downstreamWait ? waitMs[c]! : 0
+      if (slowdown[c] === slowdownUsed[c] && wait === waitUsed[c]) return
+      slowdownUsed[c] = slowdown[c]!
+      waitUsed[c] = wait
+      for (const list of lists.ofClass[c]!) {
+        setThresholds(list)
+        if (list.head === -1) continue
+        const { live, ordinary } = list
+        visits[0]! += 2
+        list.live = backward(list, live, LOST)
+        list.ordinary = backward(list, ordinary, PROTECTED)
+        advance(list)
+        if (list.live === live && list.ordinary === ordinary) heaps.repairDue(list)
+        else markDirty(list)
+      }
+    },
+    flush() {
+      if (numDirty === 0) return
+      for (let k = 0; k < numDirty; k++) {
+        const list = dirty[k]!
+        list.isDirty = false
+        heaps.repair(list)
+        if (list.head === -1) lists.retire(list)
+      }
+      numDirty = 0
+      set.epoch += 1
+    },
+    disturb() {
+      set.flush()
+      set.epoch += 1
+    },
+    trackOrdinary(c) {
+      if (heaps.trackOrdinary(c, lists.ofClass[c]!)) set.epoch += 1
+    },
   }
-
-  #setThresholds(list: number): void {
-    const { lists } = this
-    const rule = this.#rule
-    const c = lists.classIndex[list]!
-    const estimateMs =
-      this.#slowdown[c]! * lists.workMs[list]! + (rule.downstreamWait ? this.#waitMs[c]! : 0)
-    const loseMs = rule.uLost > 0 ? rule.uLost * estimateMs : Number.NEGATIVE_INFINITY
-    const protectMs = rule.uGuard > 0 ? rule.uGuard * estimateMs : Number.NEGATIVE_INFINITY
-    lists.loseMs[list] = loseMs
-    // Without a guard the protected segment is empty: a request goes from ordinary to lost.
-    lists.protectMs[list] = Math.max(protectMs, loseMs)
-  }
+  return set
 }

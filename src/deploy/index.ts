@@ -35,7 +35,6 @@ export {
 export type { Metric, PairedRuns, RunSamples } from './gate/metric.js'
 export { type PilotReport, sizeFromPilot } from './gate/pilot.js'
 export { runOrder } from './gate/run-order.js'
-export { type SeededRandom, seededRandom } from './gate/seeded-random.js'
 export { type Backend, type BackendSession, inProcessBackend } from './harness/backend.js'
 export { EXACT, firstDifference, type Tolerances } from './harness/compare.js'
 export { drive, measureRun, type RequestRecord, type ScriptedRequest } from './harness/drive.js'
@@ -86,7 +85,7 @@ export {
   type TaskGraph,
 } from './ir/task-graph.js'
 export { interpretProject } from './loop/interpret-project.js'
-export type { Ledger, VariantRecord } from './loop/ledger.js'
+export type { Ledger, VariantRecord } from './loop/ledger-state.js'
 export { DEFAULT_GATES, type LegalFinding, type LoopProject } from './loop/loop-project.js'
 export { type MeasuredLoop, openLoop } from './loop/measured-loop.js'
 export { paretoFront } from './loop/rank.js'
@@ -102,3 +101,4 @@ export {
 export type { Missing } from './search/missing.js'
 export { type Plan, type PlanOptions, type PlanResult, plan } from './search/plan.js'
 export { type PlanRow, paretoChart, planRow, renderPlans } from './search/render-plans.js'
+export { type SeededRandom, seededRandom } from './seeded-random.js'

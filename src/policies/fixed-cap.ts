@@ -26,6 +26,6 @@ export function fixedCap(options: FixedCapOptions): CapController {
       }
       return signals.downstreamActive ? row : ladder.aggressive
     },
-    smoothed: () => Number.NaN,
+    smoothed: () => NaN,
   }
 }

@@ -3,7 +3,7 @@
  * The long-path admission cap (paper, section 4.3): bounds how many ordinary long-path requests hold shared-stage slots, and with it
  * how fast downstream stages become active. Over the cap, earlier deadlines go first; protected requests are neither counted nor limited.
  */
-import { expectThat } from '../core/errors.js'
+import { expectInteger } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG } from '../core/request-class.js'
 import { ORDINARY } from '../core/request-table.js'
@@ -26,14 +26,7 @@ export const defaultLongPathCap = Object.freeze({
 /** Throws `ERR_POLICIES_LONG_PATH_CAP` for a cap that is no integer of at least 1. */
 export function longPathCap(options: LongPathCapOptions = {}): ViewFilter {
   const { cap, counts } = { ...defaultLongPathCap, ...options }
-  expectThat(
-    Number.isInteger(cap) && cap >= 1,
-    'ERR_POLICIES_LONG_PATH_CAP',
-    'impossible cap',
-    'longPathCap',
-    'an integer of at least 1',
-    cap,
-  )
+  expectInteger('ERR_POLICIES_LONG_PATH_CAP', 'longPathCap', cap, 1)
   return {
     name: 'long-path-cap',
     filter(signals, groups) {

@@ -8,6 +8,6 @@ export function noCap(): CapController {
   return {
     name: 'no-cap',
     cap: (_signals, ladder) => ladder.aggressive,
-    smoothed: () => Number.NaN,
+    smoothed: () => NaN,
   }
 }

@@ -4,7 +4,7 @@
  * are long-path steps, in which ordinary short-path ones are. N follows the fraction of waiting short-path requests that are protected.
  */
 
-import { expectThat } from '../core/errors.js'
+import { expectInteger } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
 import { ORDINARY, PROTECTED } from '../core/request-table.js'
@@ -23,6 +23,9 @@ export interface PathRotationOptions {
   readonly update?: 'cycle' | 'step'
 }
 
+/** Steps of a phase, at most. */
+const MOST = 1_000_000
+
 export const defaultPathRotation = Object.freeze({
   m: 2,
   nMin: 2,
@@ -38,20 +41,10 @@ export function shortSteps(fraction: number, nMin: number, nMax: number): number
 /** Throws `ERR_POLICIES_ROTATION` for impossible options. */
 export function pathRotation(options: PathRotationOptions = {}): ViewFilter {
   const { m, nMin, nMax, update } = { ...defaultPathRotation, ...options }
-  for (const [field, value, least] of [
-    ['m', m, 1],
-    ['nMin', nMin, 0],
-    ['nMax', nMax, nMin],
-  ] as const) {
-    expectThat(
-      Number.isInteger(value) && value >= least && value <= 1_000_000,
-      'ERR_POLICIES_ROTATION',
-      'impossible rotation',
-      `rotation.${field}`,
-      `an integer of at least ${least}`,
-      value,
-    )
-  }
+  const code = 'ERR_POLICIES_ROTATION'
+  expectInteger(code, 'rotation.m', m, 1, MOST)
+  expectInteger(code, 'rotation.nMin', nMin, 0, MOST)
+  expectInteger(code, 'rotation.nMax', nMax, nMin, MOST)
   let n = nMin
   let position = 0
   return {

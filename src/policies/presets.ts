@@ -3,13 +3,14 @@
  * Whole policies: the paper's system as printed, ours, and what they are compared with. A policy is a record of parts; build your own
  * the same way.
  */
-import { expectThat } from '../core/errors.js'
+import { expectNumber, expectThat } from '../core/errors.js'
 import type { CapController, Order, Policy, UrgencyRule, ViewFilter } from '../core/ports.js'
 import { type LongPathCapOptions, longPathCap } from './long-path-cap.js'
 import { noCap } from './no-cap.js'
 import { edf, fcfs, strictPriority } from './orders.js'
 import { type PathRotationOptions, pathRotation } from './path-rotation.js'
 import { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
+import { defaultSlotReserve, type SlotReserveOptions, slotReserve } from './slot-reserve.js'
 import { type SmThrottleOptions, smThrottle } from './sm-throttle.js'
 import { defaultTriage, type TriageOptions, triage } from './triage.js'
 
@@ -21,6 +22,11 @@ export interface HorizonPolicyOptions {
   readonly rotation?: PathRotationOptions | false
   readonly longPathCap?: LongPathCapOptions | false
   readonly triage?: TriageOptions | false
+  /**
+   * Keeps slots free from lost requests, for an engine whose number of slots is known. Needs triage, whose share floor then counts
+   * slot time instead of steps, and whose `uLost` defaults to 0.8; the long-path cap defaults to 3/4 of the slots. @default false
+   */
+  readonly slotReserve?: Omit<SlotReserveOptions, 'shareFloor'> | false
   readonly throttle?: SmThrottleOptions | false
   /** Another cap controller instead of the throttle. */
   readonly cap?: () => CapController
@@ -29,24 +35,40 @@ export interface HorizonPolicyOptions {
   readonly downstreamWait?: boolean
 }
 
-/** Composes rotation, guard, long-path cap, triage and throttle. Options that are wrong throw here, not in the first step. */
+/** Composes rotation, guard, long-path cap, triage, slot reserve and throttle. Options that are wrong throw here, not in the first step. */
 export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
   const { rotation = {}, longPathCap: limit = {}, throttle = {}, triage: lost = {} } = options
   const uGuard = options.uGuard ?? DEFAULT_U_GUARD
+  const reserve = options.slotReserve ?? false
+  const ours = reserve === false ? defaultTriage : defaultSlotReserve
+  const floor = (lost === false ? undefined : lost.shareFloor) ?? ours.shareFloor
+  const cap0 = reserve === false ? {} : { cap: Math.max(1, (3 * reserve.slots) >> 2) }
   const urgency: UrgencyRule = {
     uGuard,
-    uLost: lost === false ? 0 : (lost.uLost ?? defaultTriage.uLost),
+    uLost: lost === false ? 0 : (lost.uLost ?? ours.uLost),
     downstreamWait: options.downstreamWait ?? lost !== false,
   }
   const filters = (): ViewFilter[] => [
     ...(rotation === false ? [] : [pathRotation(rotation)]),
     ...(uGuard > 0 ? [slackGuard()] : []),
-    ...(limit === false ? [] : [longPathCap(limit)]),
-    ...(lost === false ? [] : [triage(lost)]),
+    ...(limit === false ? [] : [longPathCap({ ...cap0, ...limit })]),
+    ...(lost === false ? [] : [triage(reserve ? { ...lost, shareFloor: 0 } : lost)]),
+    ...(reserve ? [slotReserve({ ...reserve, shareFloor: floor })] : []),
   ]
   const cap =
     options.cap ?? ((): CapController => (throttle === false ? noCap() : smThrottle(throttle)))
-  checkUrgency(urgency)
+  expectNumber('ERR_POLICIES_URGENCY', 'uGuard', uGuard, 0)
+  // A request is protected before it is lost.
+  const most = uGuard > 0 ? uGuard : undefined
+  expectNumber('ERR_POLICIES_URGENCY', 'triage.uLost', urgency.uLost, 0, most)
+  expectThat(
+    reserve === false || lost !== false,
+    'ERR_POLICIES_SLOT_RESERVE',
+    'slots are kept from lost requests, and without triage none is lost',
+    'slotReserve',
+    'triage, or no slotReserve',
+    reserve,
+  )
   filters()
   cap()
   return {
@@ -57,25 +79,6 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
     cap,
     workConserving: options.workConserving ?? true,
   }
-}
-
-function checkUrgency({ uGuard, uLost }: UrgencyRule): void {
-  expectThat(
-    uGuard >= 0 && Number.isFinite(uGuard),
-    'ERR_POLICIES_URGENCY',
-    'impossible guard',
-    'uGuard',
-    'a finite number, at least 0 (0 switches the guard off)',
-    uGuard,
-  )
-  expectThat(
-    uLost >= 0 && (uGuard === 0 || uLost <= uGuard) && Number.isFinite(uLost),
-    'ERR_POLICIES_URGENCY',
-    'a request is protected before it is lost',
-    'triage.uLost',
-    `a number above 0 and at most uGuard (${uGuard})`,
-    uLost,
-  )
 }
 
 /** The paper as printed: N renewed in each step, the cap counts prefills, nothing passes, nothing is lost, pressure smoothed per step. */

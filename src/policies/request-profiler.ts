@@ -3,7 +3,8 @@
  * The request profiler: solo times from offline stage profiles (paper, section 4.2), interpolated over input tokens, audio seconds,
  * image and video counts. One profile per class, so the output path is part of the key. Weak where inputs interact: costs add up.
  */
-import { expectThat } from '../core/errors.js'
+import { doubles } from '../core/columns.js'
+import { expectNumber, expectThat } from '../core/errors.js'
 import { INPUT, type Profiler, WORK } from '../core/ports.js'
 
 /** Points `[input, ms]` with rising inputs; linear between them, and beyond the last along its last segment. */
@@ -42,7 +43,7 @@ export function requestProfiler(
   const shared: CompiledCost[] = []
   const downstream: CompiledCost[] = []
   const busy: CompiledCost[] = []
-  const decodeMs = new Float64Array(profiles.length)
+  const decodeMs = doubles(profiles.length)
   for (const [c, { name, profile }] of profiles.entries()) {
     const field = `profile.${name}`
     shared.push(compile(profile.shared, `${field}.shared`))
@@ -51,14 +52,7 @@ export function requestProfiler(
       compile(profile.downstreamBusy ?? profile.downstream ?? {}, `${field}.downstreamBusy`),
     )
     decodeMs[c] = (profile.decodeTokens ?? 0) * (profile.decodeMsPerToken ?? 0)
-    expectThat(
-      decodeMs[c]! >= 0 && decodeMs[c]! < Number.POSITIVE_INFINITY,
-      'ERR_POLICIES_PROFILE',
-      'impossible decode time',
-      field,
-      'decodeTokens and decodeMsPerToken of at least 0',
-      decodeMs[c],
-    )
+    expectNumber('ERR_POLICIES_PROFILE', `${field}.decodeTokens`, decodeMs[c]!, 0)
   }
   return {
     annotate(classIndex, inputs, out) {
@@ -115,14 +109,7 @@ function evaluate(cost: CompiledCost, inputs: Float64Array, out: Float64Array, a
 
 function compile(cost: StageCost, field: string): CompiledCost {
   const fixedMs = cost.fixedMs ?? 0
-  expectThat(
-    fixedMs >= 0 && fixedMs < Number.POSITIVE_INFINITY,
-    'ERR_POLICIES_PROFILE',
-    'impossible time',
-    `${field}.fixedMs`,
-    'a finite number of ms, at least 0',
-    fixedMs,
-  )
+  expectNumber('ERR_POLICIES_PROFILE', `${field}.fixedMs`, fixedMs, 0)
   const x: Float64Array[] = []
   const y: Float64Array[] = []
   for (const name of INPUT_NAMES) {
@@ -140,14 +127,8 @@ function compile(cost: StageCost, field: string): CompiledCost {
         single ? 'an input above 0' : `an input above ${before}`,
         input,
       )
-      expectThat(
-        ms >= beforeMs && Number.isFinite(ms),
-        'ERR_POLICIES_PROFILE',
-        'times of a curve must not fall',
-        at,
-        `at least ${beforeMs} ms`,
-        ms,
-      )
+      // Times of a curve must not fall.
+      expectNumber('ERR_POLICIES_PROFILE', at, ms, beforeMs)
       before = input
       beforeMs = ms
     }

@@ -2,50 +2,46 @@
  * @module
  * Trunk reservation for shared-stage slots, beyond the paper. A request holds its slot for as long as it decodes, which is many times
  * the slack of a tight first-response deadline: whoever arrives while every slot decodes is late, whatever the order of the queue. So
- * those that can wait (lost requests, and long-path ones with slack left) take a slot only while more than `reserve` are free.
- * Lost requests get a share floor of slot time here. (Triage counts its floor in steps, of which a request needs a few hundred:
- * used together with a reserve, that floor fills the reserve.)
+ * lost requests, which lose nothing more by waiting, take a slot only while more than `reserve` are free; nobody else is held back.
+ * They get a share floor of slot time here. (Triage counts its floor in steps, of which a request needs a few hundred: used together
+ * with a reserve, that floor fills the reserve.)
  */
-import { HorizonError } from '../core/errors.js'
+import { doubles } from '../core/columns.js'
+import { expectInteger, expectNumber } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
-import { LOST, ORDINARY } from '../core/request-table.js'
+import { LOST } from '../core/request-table.js'
 
 export interface SlotReserveOptions {
   /** Slots of the shared stage (vLLM: `max_num_seqs`). */
   readonly slots: number
-  /** Slots kept free for short-path requests that can still be on time; below `slots`. @default 1 */
+  /** Slots that lost requests leave free; below `slots`. @default half of the slots, rounded down */
   readonly reserve?: number
-  /** Whether ordinary long-path requests leave the reserve alone too, or only lost ones do. @default true */
-  readonly holdsLong?: boolean
   /** Least share of slot time, in [0, 1], that goes to lost requests while some wait. @default 0.05 */
   readonly shareFloor?: number
   /** Steps a request holds its slot, on average: about the tokens of its answer. Prices the floor. @default 200 */
   readonly holdSteps?: number
 }
 
-export const defaultSlotReserve = Object.freeze({
-  reserve: 1,
-  holdsLong: true,
-  shareFloor: 0.05,
-  holdSteps: 200,
-})
+/**
+ * `uLost`: what a request held back by a reserve waits for is slots, not steps, so that a wrong verdict costs more; the expected wait
+ * behind it moves with hysteresis and is up to half too long. Hence the benefit of the doubt.
+ */
+export const defaultSlotReserve = Object.freeze({ shareFloor: 0.05, holdSteps: 200, uLost: 0.8 })
 
 /** Throws `ERR_POLICIES_SLOT_RESERVE` for impossible numbers. */
 export function slotReserve(options: SlotReserveOptions): ViewFilter {
-  const { slots, reserve, holdsLong, shareFloor, holdSteps } = { ...defaultSlotReserve, ...options }
-  check('slots', Number.isInteger(slots) && slots >= 1, 'an integer of at least 1', slots)
-  check(
-    'reserve',
-    Number.isInteger(reserve) && reserve >= 0 && reserve < slots,
-    `an integer from 0 to ${slots - 1}`,
-    reserve,
-  )
-  check('shareFloor', shareFloor >= 0 && shareFloor <= 1, 'a number in [0, 1]', shareFloor)
-  check('holdSteps', holdSteps >= 1 && Number.isFinite(holdSteps), 'at least 1', holdSteps)
+  const { slots } = options
+  const reserve = options.reserve ?? slots >> 1
+  const { shareFloor, holdSteps } = { ...defaultSlotReserve, ...options }
+  const code = 'ERR_POLICIES_SLOT_RESERVE'
+  expectInteger(code, 'slotReserve.slots', slots, 1)
+  expectInteger(code, 'slotReserve.reserve', reserve, 0, slots - 1)
+  expectNumber(code, 'slotReserve.shareFloor', shareFloor, 0, 1)
+  expectNumber(code, 'slotReserve.holdSteps', holdSteps, 1)
   const perStep = (shareFloor * slots) / holdSteps
   /** Rescues earned since the last one, while lost requests wait. */
-  const credit = new Float64Array(1)
+  const credit = doubles(1)
   return {
     name: 'slot-reserve',
     filter(signals, groups) {
@@ -54,7 +50,6 @@ export function slotReserve(options: SlotReserveOptions): ViewFilter {
       const open = Math.max(0, slots - held - reserve)
       groups.limit(SHORT, LOST, open)
       groups.limit(LONG, LOST, open)
-      if (holdsLong) groups.limit(LONG, ORDINARY, open)
       if (signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST) === 0) return
       credit[0] = credit[0]! + perStep
       // Spent only where a slot is free: a rescue that no slot can take would be wasted.
@@ -63,13 +58,4 @@ export function slotReserve(options: SlotReserveOptions): ViewFilter {
       groups.rescue()
     },
   }
-}
-
-function check(field: string, isRight: boolean, expected: string, got: unknown): void {
-  if (isRight) return
-  throw new HorizonError('ERR_POLICIES_SLOT_RESERVE', 'impossible reserve', {
-    field: `slotReserve.${field}`,
-    expected,
-    got,
-  })
 }

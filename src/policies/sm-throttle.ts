@@ -3,7 +3,8 @@
  * Bandwidth-guided SM throttling (paper, section 4.4, equation 1). While a downstream stage runs, smoothed memory pressure picks a row
  * between Smin and Scap: more pressure gives the shared stage more SMs, never the whole GPU. Without one, the aggressive row.
  */
-import { HorizonError } from '../core/errors.js'
+import { doubles } from '../core/columns.js'
+import { ABOVE_0, expectInteger, expectNumber } from '../core/errors.js'
 import { snapToLevel } from '../core/ladder.js'
 import type { CapController } from '../core/ports.js'
 import { TIME } from '../core/signals.js'
@@ -29,16 +30,12 @@ export const defaultSmThrottle = Object.freeze({
 /** Throws `ERR_POLICIES_THROTTLE` for impossible options. */
 export function smThrottle(options: SmThrottleOptions = {}): CapController {
   const { gamma, saturation, deltaStep, smoothing } = { ...defaultSmThrottle, ...options }
-  check('gamma', gamma > 0 && gamma <= 1, 'a number in (0, 1]', gamma)
-  check('saturation', saturation > 0 && saturation <= 1, 'a number in (0, 1]', saturation)
-  check(
-    'deltaStep',
-    Number.isInteger(deltaStep) && deltaStep >= 1,
-    'an integer of at least 1',
-    deltaStep,
-  )
-  const smooth = Float64Array.of(Number.NaN)
-  const target = new Float64Array(1)
+  const code = 'ERR_POLICIES_THROTTLE'
+  expectNumber(code, 'throttle.gamma', gamma, ABOVE_0, 1)
+  expectNumber(code, 'throttle.saturation', saturation, ABOVE_0, 1)
+  expectInteger(code, 'throttle.deltaStep', deltaStep, 1)
+  const smooth = Float64Array.of(NaN)
+  const target = doubles(1)
   let samples = 0
   let wasCorunning = false
   return {
@@ -68,13 +65,4 @@ export function smThrottle(options: SmThrottleOptions = {}): CapController {
     },
     smoothed: () => smooth[0]!,
   }
-}
-
-function check(field: string, isRight: boolean, expected: string, got: unknown): void {
-  if (isRight) return
-  throw new HorizonError('ERR_POLICIES_THROTTLE', 'impossible throttle', {
-    field: `throttle.${field}`,
-    expected,
-    got,
-  })
 }

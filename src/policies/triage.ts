@@ -5,7 +5,8 @@
  * when no long-path request is in the shared stage or downstream. A share floor keeps lost requests from waiting for ever: it is the
  * declared fraction of steps whose first place goes to the lost request with the earliest deadline.
  */
-import { expectThat } from '../core/errors.js'
+import { doubles } from '../core/columns.js'
+import { expectNumber } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
 import { LOST } from '../core/request-table.js'
@@ -25,16 +26,9 @@ export const defaultTriage = Object.freeze({
 /** The filter; `uLost` goes into the policy's urgency rule. Throws `ERR_POLICIES_TRIAGE` for an impossible share. */
 export function triage(options: TriageOptions = {}): ViewFilter {
   const { shareFloor } = { ...defaultTriage, ...options }
-  expectThat(
-    shareFloor >= 0 && shareFloor <= 1,
-    'ERR_POLICIES_TRIAGE',
-    'impossible share',
-    'triage.shareFloor',
-    'a number in [0, 1]',
-    shareFloor,
-  )
+  expectNumber('ERR_POLICIES_TRIAGE', 'triage.shareFloor', shareFloor, 0, 1)
   /** Share earned since the last rescue, while lost requests wait. */
-  const credit = new Float64Array(1)
+  const credit = doubles(1)
   return {
     name: 'triage',
     filter(signals, groups) {

@@ -53,7 +53,6 @@ export {
 } from './experiments/exhibits.js'
 export {
   EXPERIMENT_CASES,
-  type ExperimentCase,
   experimentCase,
 } from './experiments/experiment-cases.js'
 export { type Arrivals, type Job, jobKey, type Point, type Row } from './experiments/job.js'

@@ -14,13 +14,18 @@ import {
 } from '../policies/index.js'
 import type { Calibration } from './calibrate/calibration.js'
 import type { SharingMode } from './omni/co-running.js'
+import type { OmniSpec } from './omni/spec.js'
 
 export interface PolicyCase {
   readonly name: string
   readonly about: string
   readonly sharing: SharingMode
-  readonly policy: (calibration: Calibration) => Policy
+  /** May need to know the runtime, as an operator knows the engine's number of slots. */
+  readonly policy: (calibration: Calibration, runtime: OmniSpec) => Policy
 }
+
+/** The default preset where the engine's slots are named: what we recommend. */
+export const RECOMMENDED = 'horizonserve-slots'
 
 export const POLICY_CASES: readonly PolicyCase[] = [
   {
@@ -60,6 +65,18 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     policy: ({ saturation }) => horizonPolicy({ throttle: { saturation } }),
   },
   {
+    name: RECOMMENDED,
+    about:
+      'horizonserve with its slots named: half of them kept from lost requests, which get 5 % of slot time',
+    sharing: 'green-contexts',
+    policy: ({ saturation }, { shared }) =>
+      horizonPolicy({
+        name: RECOMMENDED,
+        slotReserve: { slots: shared.slots },
+        throttle: { saturation },
+      }),
+  },
+  {
     name: 'feasible-edf',
     about: 'earliest deadline first over those that can still make it; long-path cap, SM throttle',
     sharing: 'green-contexts',
@@ -74,7 +91,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
 ]
 
 /** Compared unless others are named. */
-export const DEFAULT_POLICIES: readonly string[] = POLICY_CASES.slice(0, 6).map((of) => of.name)
+export const DEFAULT_POLICIES: readonly string[] = POLICY_CASES.slice(0, 7).map((of) => of.name)
 
 /** Cases by name, in the order given. Throws `ERR_SIM_POLICY`. */
 export function policyCases(names: readonly string[]): readonly PolicyCase[] {

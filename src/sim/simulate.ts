@@ -37,7 +37,7 @@ export function simulate(options: SimulateOptions): SimulationResult {
   const scheduler = horizonScheduler(
     spec,
     workload,
-    policy.policy(calibration),
+    policy.policy(calibration, spec),
     calibration,
     plan.prefillTokens,
   )

@@ -54,6 +54,14 @@ describe('rules of the published table', () => {
     expect(publishedRules(someConfig({ order: 'priority' }))).toBeUndefined()
   })
 
+  it('do not exist where slots are kept, and do where they are only named', () => {
+    expect(publishedRules(someConfig({ slots: 8 }))).toBeUndefined()
+    for (const more of [{ slotReserve: false }, { triage: false }, { preset: 'literal' }] as const)
+      expect(publishedRules(someConfig({ slots: 8, ...more }))).toEqual(
+        publishedRules(someConfig(more)),
+      )
+  })
+
   it('say the same as the policy that the core runs', () => {
     for (const config of [
       someConfig(),

@@ -3,11 +3,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bucketMs, bucketOf, NUM_BUCKETS } from '../../src/core/bucket.js'
 import { HorizonError, isHorizonError } from '../../src/core/errors.js'
+import { createEntry, createHeap } from '../../src/core/heap.js'
 import { createLadder, snapToLevel } from '../../src/core/ladder.js'
 import { LatencyHistogram } from '../../src/core/latency-histogram.js'
-import { HeapSpace, ListHeap } from '../../src/core/list-heap.js'
 import { createClassTable, MAX_CLASSES } from '../../src/core/request-class.js'
-import { RequestTable } from '../../src/core/request-table.js'
+import { createRequestTable } from '../../src/core/request-table.js'
+import type { WaitingList } from '../../src/core/waiting-lists.js'
 import { thrownBy } from '../support/fixture.js'
 import { runs } from '../support/runs.js'
 
@@ -54,32 +55,35 @@ test('a heap of lists has its least on top under any insertions, moves and remov
   const change = fc.record({ list: fc.nat(40), key: fc.nat(20), remove: fc.boolean() })
   fc.assert(
     fc.property(fc.array(change, { maxLength: 200, size: 'max' }), (changes) => {
-      const space = new HeapSpace(8)
-      space.grow(64)
-      const heap = new ListHeap(space)
+      const heap = createHeap()
+      const entries = Array.from({ length: 64 }, () => createEntry({} as WaitingList, 0, heap))
       const model = new Map<number, number>()
       for (const { list, key, remove } of changes) {
+        const entry = entries[list]!
         if (remove) {
-          heap.remove(list)
+          heap.remove(entry)
           model.delete(list)
         } else {
-          space.key[list] = key
-          space.tie[list] = list
-          heap.fix(list)
+          entry.key = key
+          entry.tie = list
+          heap.place(entry)
           model.set(list, key)
         }
         expect(heap.size).toBe(model.size)
         const least = [...model].sort((a, b) => a[1] - b[1] || a[0] - b[0])[0]
-        if (least !== undefined) expect(heap.items[0]).toBe(least[0])
+        if (least !== undefined) expect(heap.entries[0]).toBe(entries[least[0]])
       }
-      for (let list = 0; list < 64; list++) expect(space.pos[list] !== -1).toBe(model.has(list))
+      for (const [list, entry] of entries.entries()) {
+        expect(entry.at !== -1).toBe(model.has(list))
+        if (entry.at !== -1) expect(heap.entries[entry.at]).toBe(entry)
+      }
     }),
     { numRuns: runs(50, 10_000) },
   )
 })
 
 test('a handle is good until its request ends and never again before its generations are used up', () => {
-  const table = new RequestTable({ initialRequests: 0, maxRequests: 3 })
+  const table = createRequestTable({ initialRequests: 0, maxRequests: 3 })
   const seen = new Set<number>()
   for (let k = 0; k < 500; k++) {
     const slot = table.allocate()
@@ -96,12 +100,12 @@ test('a handle is good until its request ends and never again before its generat
 })
 
 test('a table grows by chunks and refuses when full', () => {
-  const table = new RequestTable({ initialRequests: 0, maxRequests: 20_000 })
+  const table = createRequestTable({ initialRequests: 0, maxRequests: 20_000 })
   for (let k = 0; k < 20_000; k++) expect(table.allocate()).toBe(k)
   expect(table.chunks).toHaveLength(2)
   expect(table.allocate()).toBe(-1)
   for (const maxRequests of [0, 1.5, -1, Number.NaN, 2 ** 24 + 1])
-    expect(thrownBy(() => new RequestTable({ initialRequests: 0, maxRequests })).code).toBe(
+    expect(thrownBy(() => createRequestTable({ initialRequests: 0, maxRequests })).code).toBe(
       'ERR_CORE_CAPACITY',
     )
 })

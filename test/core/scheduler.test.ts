@@ -134,6 +134,13 @@ test.each([
 })
 
 type Scheduler = ReturnType<typeof testScheduler>
+function corruptLists(
+  { waitingSet }: Scheduler,
+  field: 'head' | 'tail' | 'live' | 'ordinary',
+): void {
+  for (const list of waitingSet.lists.byId) list[field] = -1
+}
+
 const CORRUPTIONS: readonly (readonly [
   string,
   (s: Scheduler, waiting: number, running: number, pinned: number) => void,
@@ -159,7 +166,7 @@ const CORRUPTIONS: readonly (readonly [
   [
     'the always-visible list',
     (s) => {
-      s.lifecycle.alwaysHead[0] = -1
+      s.always.head[0] = -1
     },
   ],
   [
@@ -186,10 +193,10 @@ const CORRUPTIONS: readonly (readonly [
       rowOf(s, h).chunk.list[rowOf(s, h).i] = 63
     },
   ],
-  ['a tail', (s) => s.waitingSet.lists.tail.fill(-1)],
-  ['a head', (s) => s.waitingSet.lists.head.fill(-1)],
-  ['a cursor of ordinary ones', (s) => s.waitingSet.lists.firstOrdinary.fill(-1)],
-  ['a cursor of live ones', (s) => s.waitingSet.lists.firstLive.fill(-1)],
+  ['a tail', (s) => corruptLists(s, 'tail')],
+  ['a head', (s) => corruptLists(s, 'head')],
+  ['a cursor of ordinary ones', (s) => corruptLists(s, 'ordinary')],
+  ['a cursor of live ones', (s) => corruptLists(s, 'live')],
   [
     'the back link of a pinned one',
     (s, _w, _r, h) => {

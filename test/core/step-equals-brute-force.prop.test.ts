@@ -94,6 +94,11 @@ const CASES: readonly (readonly [string, Policy, BruteOptions])[] = [
     { ...BASE, uGuard: 0, update: 'none', shareFloor: 0.2, order: 'deadline' },
   ],
   [
+    'default with slots',
+    horizonPolicy({ slotReserve: { slots: 5 }, triage: { shareFloor: 1 } }),
+    { ...BASE, uLost: 0.8, cap: 3, slots: 5, reserve: 2, shareFloor: 1 },
+  ],
+  [
     'priority order, no triage',
     horizonPolicy({ order: strictPriority, triage: false }),
     { ...BASE, uLost: 0, downstreamWait: false, shareFloor: null, order: 'class' },

@@ -45,6 +45,7 @@ const GUARDED: readonly (readonly [string, Policy])[] = [
 ]
 const ALL: readonly (readonly [string, Policy])[] = [
   ...GUARDED,
+  ['with slots', horizonPolicy({ slotReserve: { slots: 4 } })],
   ['feasible-edf', feasibleEdfPolicy()],
   ['vanilla', vanillaPolicy()],
   ['edf', edfPolicy()],

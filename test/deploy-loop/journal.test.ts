@@ -89,7 +89,7 @@ describe('the journal', () => {
     const events: LoopEvent[] = [
       {
         event: 'opened',
-        format: 1,
+        format: 2,
         name: 'x',
         gates: { latency: gate, rate: gate, both: gate },
         budget: { runs: 9 },

@@ -9,51 +9,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { MAX_ANSWER_BYTES } from '../../src/deploy/mcp/fit-answer.js'
+import { describe, expect, it } from 'vitest'
+import { connectMcp } from './support/mcp-client.js'
 import { temporaryFolder } from './support/temporary-folder.js'
 import { wideProject } from './support/wide-project.js'
 
 const EXAMPLE = new URL('../../examples/face-to-face/', import.meta.url).pathname
-const ROOT = new URL('../../', import.meta.url).pathname
-
-interface Answer {
-  readonly body: Record<string, unknown>
-  readonly text: string
-  readonly isError: boolean
-  readonly bytes: number
-}
-
-async function connect(project: string, scale = 0.04) {
-  const client = new Client({ name: 'test', version: '1' })
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: ['--import', 'tsx', join(ROOT, 'src/cli/main.ts'), 'mcp', '--project', project],
-    cwd: ROOT,
-    env: { PATH: process.env.PATH ?? '', FACE_TO_FACE_SCALE: String(scale) },
-    stderr: 'pipe',
-  })
-  await client.connect(transport)
-  onTestFinished(() => client.close())
-  // The official client refuses structured answers that do not fit the declared schema; it must know them for that.
-  const { tools } = await client.listTools()
-  const call = async (name: string, args: Record<string, unknown> = {}): Promise<Answer> => {
-    // A watchdog, not a bound: machines are slow at times.
-    const result = await client.callTool({ name, arguments: args }, undefined, { timeout: 600_000 })
-    const [content] = result.content as { text: string }[]
-    const bytes = Buffer.byteLength(JSON.stringify(result))
-    expect(bytes).toBeLessThanOrEqual(MAX_ANSWER_BYTES)
-    return {
-      body: (result.structuredContent ?? {}) as Record<string, unknown>,
-      text: content!.text,
-      isError: result.isError === true,
-      bytes,
-    }
-  }
-  return { client, tools, call }
-}
 
 function exampleProject(): string {
   const project = join(temporaryFolder(), 'project')
@@ -72,7 +33,7 @@ function exampleProject(): string {
 describe('the MCP server, driven by the official client over stdio', () => {
   it('leads through the whole loop on the example', async () => {
     const project = exampleProject()
-    const { tools, call } = await connect(project)
+    const { tools, call } = await connectMcp(project)
     expect(tools.map((tool) => tool.name)).toEqual([
       'validate',
       'interpret',
@@ -202,7 +163,7 @@ describe('the MCP server, driven by the official client over stdio', () => {
 
   it('keeps every answer within its bytes on 200 nodes, and pages lead to the end', async () => {
     const project = wideProject(join(temporaryFolder(), 'wide'), 200)
-    const { call } = await connect(project)
+    const { call } = await connectMcp(project)
     expect((await call('validate')).body).toMatchObject({ ok: true, nodes: 200 })
     for (const detail of ['summary', 'full']) {
       const seen: string[] = []
@@ -250,7 +211,7 @@ describe('the MCP server, driven by the official client over stdio', () => {
     symlinkSync(dirname(project), join(project, 'up'))
     symlinkSync(join(dirname(project), 'not-there-yet'), join(project, 'dangling'))
     const before = listing(dirname(project))
-    const { client, call } = await connect(project)
+    const { client, call } = await connectMcp(project)
     const hostile: [string, unknown][] = [
       ['no-such-tool', {}],
       ['validate', { pipeline: '../secret.yaml' }],
@@ -283,6 +244,16 @@ describe('the MCP server, driven by the official client over stdio', () => {
       ['record', { variant: 'x', step: 'accept' }],
       ['record', { variant: 'x', step: 'measure', latencyMs: 1 }],
       ['record', { variant: 'x', step: 'measure', maxSeconds: Number.MAX_VALUE }],
+      ['record', { variant: 'x', step: 'measure', maxSeconds: -1 }],
+      ['plan', { gpus: 1e308 }],
+      ['plan', { gpus: 1, minRatePerSec: Number.NaN }],
+      ['plan', { gpus: 1, hardware: 'x'.repeat(1_000_000) }],
+      ['status', { gpus: -1 }],
+      ['next', { cursor: '9'.repeat(1_000_000) }],
+      ['propose', { seed: { limit: 1e9 } }],
+      ['propose', { seed: { rules: Array.from({ length: 1000 }, () => 'stream-edge') } }],
+      ['emit', { gpus: 1, format: 'mermaid', folder: 'app/serve.js' }],
+      ['explain', { topic: 'x'.repeat(1_000_000) }],
       ['explain', { topic: '' }],
       ['explain', []],
       ['explain', 'gate'],
@@ -301,11 +272,21 @@ describe('the MCP server, driven by the official client over stdio', () => {
       ['record', { variant: 'toString', step: 'implement' }],
       ['record', { variant: 'never-proposed', step: 'implement' }],
       ['explain', { topic: '__proto__' }],
+      ['explain', { topic: 'constructor' }],
+      // The schema drops the key, and nothing inherits from it.
+      ['record', JSON.parse('{"variant": "x", "step": "implement", "__proto__": {"a": 1}}')],
+      ['validate', { pipeline: '\ud800' }],
+      ['validate', { pipeline: 'app' }],
+      ['emit', { gpus: 1, format: 'mermaid', file: '__proto__' }],
       ['validate', { pipeline: 'missing.yaml' }],
     ] as const) {
       if (name === 'record' && args.variant === 'toString') continue
       expect((await call(name, args)).isError).toBe(true)
     }
+    // A page past the end is an empty last one.
+    const past = (await call('analyse', { cursor: '999999999' })).body
+    expect(past.findings).toEqual([])
+    expect(past.nextCursor).toBeUndefined()
     expect((await call('validate')).body).toMatchObject({ ok: true })
     expect(listing(dirname(project))).toEqual(before)
     expect(existsSync(join(dirname(project), 'out'))).toBe(false)

@@ -2,10 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { gateSchema } from '../../src/deploy/gate/declaration.js'
+import type { LoopEvent } from '../../src/deploy/loop/events.js'
 import type { LoopProject } from '../../src/deploy/loop/loop-project.js'
 import { openLoop } from '../../src/deploy/loop/measured-loop.js'
 import { paretoFront } from '../../src/deploy/loop/rank.js'
-import { chunkBackend, finding, loopProject } from './support/loop-project.js'
+import { chunkBackend, finding, loopProject, QUICK_GATE } from './support/loop-project.js'
 import { temporaryFolder } from './support/temporary-folder.js'
 
 const project = (change: Partial<LoopProject> = {}) => loopProject(temporaryFolder(), change)
@@ -125,10 +126,77 @@ describe('the measured loop', () => {
     loop.implement('stream-tts')
     await loop.verify('stream-tts')
     expect(await loop.measure('stream-tts')).toMatchObject({ state: 'budget-stop' })
-    expect(loop.ledger()).toMatchObject({ runsDriven: 12, stopped: { reason: 'budget' } })
+    // The pilot's ten; the three that are left do not hold the screening, so it is not begun.
+    expect(loop.ledger()).toMatchObject({ runsDriven: 10, stopped: { reason: 'budget' } })
     loop.raiseBudget(1000, 'the night is free')
     expect(await loop.measure('stream-tts')).toMatchObject({ state: 'accepted' })
     loop.close()
+  })
+
+  it('refuses after the pilot what its pairs could not show, and pilots anew when asked again', async () => {
+    const gate = gateSchema.parse({
+      ...QUICK_GATE,
+      minimumEffect: 0.05,
+      detectEffect: 0.051,
+      maxPairs: 10,
+    })
+    const made = await project({
+      gates: { latency: gate, rate: gate, both: gate },
+      findings: [
+        finding('small', { expectedGain: 0.051 }),
+        finding('large', { expectedGain: 0.5 }),
+        finding('unpredicted', { expectedGain: null }),
+      ],
+    })
+    const loop = openLoop(made)
+    loop.seed()
+    for (const id of ['small', 'large', 'unpredicted']) {
+      loop.implement(id)
+      await loop.verify(id)
+    }
+    const refused = await loop.measure('small')
+    expect(refused).toMatchObject({ state: 'refused', stage: 'pilot' })
+    expect(refused.why).toMatch(
+      /firstOutputMs.median needs \d+ pairs to show 5.1 %, 10 are allowed and show .* at best/,
+    )
+    expect(await loop.measure('unpredicted')).toMatchObject({ state: 'refused' })
+    // What promises a half can be shown by ten pairs.
+    expect(await loop.measure('large')).toMatchObject({ state: 'accepted' })
+    const { runsDriven } = loop.ledger()
+    loop.close()
+
+    const again = openLoop(made)
+    expect(again.ledger().runsDriven).toBe(runsDriven)
+    expect(again.next()).toMatchObject({ do: 'measure', why: expect.stringMatching(/too noisy/) })
+    expect(await again.measure('small')).toMatchObject({ state: 'refused' })
+    expect(again.ledger().runsDriven).toBeGreaterThan(runsDriven)
+    for (const id of ['small', 'unpredicted']) again.withdraw(id, 'the pilot refused it')
+    expect(again.ledger().stopped).toMatchObject({ reason: 'complete' })
+    again.close()
+    openLoop(made).close()
+  })
+
+  it('journals the real-time factor of every run, and of what was accepted', async () => {
+    const made = await project({ findings: [finding('stream-tts')], mediaMsPerOutput: 4 })
+    const loop = openLoop(made)
+    loop.seed()
+    loop.implement('stream-tts')
+    await loop.verify('stream-tts')
+    await loop.measure('stream-tts')
+    loop.close()
+    const lines = readFileSync(join(made.folder, 'journal.jsonl'), 'utf8').trim().split('\n')
+    const events = lines.map((line) => JSON.parse(line) as LoopEvent)
+    const pairs = events.filter((event) => event.event === 'pair')
+    // Two outputs of 4 ms of media each: the baseline takes 15 ms for one, the candidate 1 ms.
+    for (const { baseline, candidate, stage } of pairs) {
+      expect(baseline.realTimeFactor).toBeCloseTo(15 / 4, 0)
+      if (stage !== 'pilot') expect(candidate.realTimeFactor).toBeCloseTo(1 / 4, 1)
+    }
+    const accepted = events.find((event) => event.event === 'accepted')
+    expect(accepted?.realTimeFactor).toBeCloseTo(1 / 4, 1)
+    expect(loop.ledger().variants.get('stream-tts')?.point?.realTimeFactor).toBe(
+      accepted?.realTimeFactor,
+    )
   })
 
   it('refuses a proposal that no finding makes legal', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gateSchema } from '../../src/deploy/gate/declaration.js'
-import type { Ledger, VariantRecord } from '../../src/deploy/loop/ledger.js'
+import type { Ledger, VariantRecord } from '../../src/deploy/loop/ledger-state.js'
 import { nextAction } from '../../src/deploy/loop/next-action.js'
 import { combinationsWith, paretoFront, rankOpen } from '../../src/deploy/loop/rank.js'
 import type { VariantSpec, VariantState } from '../../src/deploy/loop/variant.js'
@@ -45,6 +45,7 @@ function record(
         ? null
         : {
             familyIndex: 0,
+            expectedGain: null,
             stages: [{ stage: 'confirm', pairs: 10, seed: '', environment, done: [], looks }],
           },
     point: latencyMs === undefined ? null : { latencyMs, ratePerSec: ratePerSec ?? 1 },

@@ -7,8 +7,8 @@ import { loadBound } from '../../src/deploy/bounds/load-bound.js'
 import { pathBound } from '../../src/deploy/bounds/path-bound.js'
 import { exceeds, type TimedGraph } from '../../src/deploy/bounds/timed-graph.js'
 import { attainPeriod } from '../../src/deploy/schedule/cyclic-schedule.js'
-import { seededRandom } from '../../src/deploy/schedule/random.js'
 import { runs } from '../support/runs.js'
+import { mulberry } from './support/mulberry.js'
 import { randomGraph } from './support/random-graph.js'
 import { simulate, unroll, violation } from './support/simulate.js'
 
@@ -25,7 +25,7 @@ function graphOf(seed: number, nodes = 6): TimedGraph {
 test(`lemma 8.1: a display is feasible exactly from d0* on (${COUNT} graphs)`, () => {
   for (let seed = 1; seed <= COUNT; seed += 1) {
     const graph = graphOf(seed)
-    const random = seededRandom(seed * 7)
+    const random = mulberry(seed * 7)
     const period = deploymentBounds(graph).periodMs * (0.8 + random())
     const { readyMs } = simulate(graph, period, 12, random, 0.2)
     const d0 = displayOffset(readyMs, period)
@@ -37,7 +37,7 @@ test(`lemma 8.1: a display is feasible exactly from d0* on (${COUNT} graphs)`, (
 test(`lemma 8.2: no simulated schedule beats the path bound, which is the best of all paths (${COUNT} graphs)`, () => {
   for (let seed = 1; seed <= COUNT; seed += 1) {
     const graph = graphOf(seed, 5)
-    const random = seededRandom(seed * 11)
+    const random = mulberry(seed * 11)
     const period = deploymentBounds(graph).periodMs * (1 + random())
     const trace = simulate(graph, period, 12, random, 0.1)
     expect(violation(graph, trace, period), `seed ${seed}`).toBeUndefined()
@@ -52,7 +52,7 @@ test(`lemma 8.2: no simulated schedule beats the path bound, which is the best o
 test(`lemma 8.3: below the busiest resource's load the display offset grows without end (${COUNT} graphs)`, () => {
   for (let seed = 1; seed <= COUNT; seed += 1) {
     const graph = graphOf(seed)
-    const random = seededRandom(seed * 13)
+    const random = mulberry(seed * 13)
     const load = loadBound(graph)
     const period = load.periodMs * (0.5 + random())
     for (const batches of [5, 15, 25]) {

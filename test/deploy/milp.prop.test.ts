@@ -11,11 +11,13 @@ import { randomPipeline } from './support/random-pipeline.js'
 // The long runs take minutes on a slow machine; time decides nothing here.
 vi.setConfig({ testTimeout: 3_600_000 })
 
-const COUNT = runs(3, 120)
+const COUNT = runs(3, 110)
+/** Seconds that one program may take; beyond, HiGHS has no proof and only its incumbent is compared. */
+const HIGHS_LIMIT = 30
 
 test(`the search equals HiGHS on ${COUNT} pipelines of five to seven nodes on four or five GPUs`, async () => {
   const highs = await loadHighs()
-  let compared = 0
+  const counts = { equal: 0, nothingFits: 0, highsOutOfTime: 0, secondFigures: 0, oursWorse: 0 }
   for (let seed = 1; seed <= COUNT; seed += 1) {
     const pipeline = randomPipeline(5000 + seed, {
       nodes: 5 + (seed % 3),
@@ -27,33 +29,46 @@ test(`the search equals HiGHS on ${COUNT} pipelines of five to seven nodes on fo
     const graph = buildTaskGraph(pipeline)
     const gpus = machine({ gpus: 4 + (seed % 2), memoryGiB: 24 + (seed % 3) * 12 })
     const units = unitsOf(graph, gpus)
-    const solve = (minimise: 'T' | 'L', limits = {}): number | undefined => {
+    const solve = (minimise: 'T' | 'L', limits = {}): { status: string; value: number } => {
       const result = highs.solve(milp(graph, gpus, units, minimise, limits), {
         output_flag: false,
         mip_rel_gap: 1e-9,
         mip_abs_gap: 1e-7,
-        time_limit: 120,
+        time_limit: HIGHS_LIMIT,
       })
-      return result.Status === 'Optimal' ? result.ObjectiveValue : undefined
+      return { status: result.Status, value: result.ObjectiveValue }
     }
     for (const kind of ['rate', 'latency'] as const) {
       const result = search(graph, gpus, units, { kind }, { overlap: 'any', nodes: 4_000_000 })
       expect(result.complete, `seed ${seed}`).toBe(true)
       const [first, second] = kind === 'rate' ? (['T', 'L'] as const) : (['L', 'T'] as const)
-      const best = solve(first)
-      if (best === undefined) {
-        expect(result.found, `seed ${seed}`).toHaveLength(0)
+      const { status, value } = solve(first)
+      const key = result.found[0]?.key
+      const what = `seed ${seed} ${kind}: ${key} against ${status} ${value}`
+      if (status === 'Infeasible') {
+        expect(key, what).toBeUndefined()
+        counts.nothingFits += 1
         continue
       }
-      const key = result.found[0]!.key
-      expect(key[0]! / best, `seed ${seed} ${kind} ${key[0]} ${best}`).toBeCloseTo(1, 6)
-      const limit = key[0]! * (1 + 1e-7)
+      if (status !== 'Optimal') {
+        counts.highsOutOfTime += 1
+        // What it found without a proof must not beat a proven optimum.
+        if (key !== undefined && Number.isFinite(value) && value > 0)
+          expect(key[0]!, what).toBeLessThanOrEqual(value * (1 + 1e-6))
+        continue
+      }
+      if (key![0]! > value * (1 + 1e-6)) counts.oursWorse += 1
+      expect(key![0]! / value, what).toBeCloseTo(1, 6)
+      counts.equal += 1
+      const limit = key![0]! * (1 + 1e-7)
       const next = solve(second, kind === 'rate' ? { periodMs: limit } : { firstOutputMs: limit })
-      if (next !== undefined)
-        expect(key[1]! / next, `seed ${seed} ${kind} second`).toBeCloseTo(1, 5)
-      compared += 1
+      if (next.status !== 'Optimal') continue
+      expect(key![1]! / next.value, `${what}, second figure ${next.value}`).toBeCloseTo(1, 5)
+      counts.secondFigures += 1
     }
+    if (seed % 10 === 0 || seed === COUNT)
+      console.log(`${seed} pipelines: ${JSON.stringify(counts)}`)
   }
-  console.log(`${compared} searches equal to HiGHS`)
-  expect(compared).toBeGreaterThan(COUNT)
+  expect(counts.oursWorse).toBe(0)
+  expect(counts.equal).toBeGreaterThan(COUNT)
 })

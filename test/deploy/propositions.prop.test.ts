@@ -7,10 +7,10 @@ import type { TimedEdge, TimedGraph } from '../../src/deploy/bounds/timed-graph.
 import { buildTaskGraph } from '../../src/deploy/ir/build-task-graph.js'
 import { definePipeline } from '../../src/deploy/ir/builder.js'
 import { attainPeriod, scheduleAt } from '../../src/deploy/schedule/cyclic-schedule.js'
-import { seededRandom } from '../../src/deploy/schedule/random.js'
 import { search } from '../../src/deploy/search/search.js'
 import { unitsOf } from '../../src/deploy/search/units.js'
 import { runs } from '../support/runs.js'
+import { mulberry } from './support/mulberry.js'
 import { unroll, violation } from './support/simulate.js'
 
 // The long runs take minutes on a slow machine; time decides nothing here.
@@ -48,7 +48,7 @@ function measured(graph: TimedGraph, periodMs: number): number {
 
 /** A DiT and a VAE on G GPUs: co-located, and one disaggregated split (section 8.3). */
 function ditVae(seed: number, slowerTogether: boolean) {
-  const random = seededRandom(seed)
+  const random = mulberry(seed)
   const value = (low: number, high: number): number => low + random() * (high - low)
   const gpus = 2 + Math.floor(random() * 7)
   const split = 1 + Math.floor(random() * (gpus - 1))
@@ -121,7 +121,7 @@ test(`proposition 8.5: sustainable periods, and who wins the rate (${COUNT} inst
 
 /** n denoising steps, sequence-parallel on n GPUs or one GPU each (section 8.4). */
 function steps(seed: number, split: (n: number, tq: number, random: () => number) => number) {
-  const random = seededRandom(seed)
+  const random = mulberry(seed)
   const n = 2 + Math.floor(random() * 5)
   const tq = 5 + random() * 100
   const tsp = split(n, tq, random)
@@ -195,7 +195,7 @@ test('proposition 8.7 needs its hypotheses: superlinear speed-up, or one cache u
 
 test(`section 8.2: without edges the best period is the least makespan (${runs(60, 1_000)} instances)`, () => {
   for (let seed = 1; seed <= runs(60, 1_000); seed += 1) {
-    const random = seededRandom(seed)
+    const random = mulberry(seed)
     const jobs = Array.from(
       { length: 2 + Math.floor(random() * 6) },
       () => 1 + Math.floor(random() * 30),

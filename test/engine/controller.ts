@@ -1,6 +1,6 @@
 /**
  * A controller for the engine suite: `controller.ts <segment> <mode> [config as JSON]`. The same code as `horizonserve run`, with an
- * answer long enough to compare whole views. Ends on SIGTERM, and by itself after ten minutes.
+ * answer long enough to compare whole views. Ends on SIGTERM, and by itself after an hour.
  */
 import { segmentPath } from '../../src/adapters/discover.js'
 import { createController } from '../../src/controller/controller.js'
@@ -28,4 +28,4 @@ const end = (): void => {
   void controller.stop().then(() => process.exit(0))
 }
 process.on('SIGTERM', end)
-setTimeout(end, 600_000)
+setTimeout(end, 3_600_000)

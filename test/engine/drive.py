@@ -46,8 +46,8 @@ class Recorder:
         state = segment.read_state()
         assert shim._use(state, now)
         always = queue.waiting_always()
-        shown, limit, rescue = policy.decide(state, queue.set.counts, always, shim.step)
-        queue.begin(shown, limit, rescue, bool(state.flags & wire.TRIAGE))
+        shown, limit, rescue, one_lost = policy.decide(state, queue.set.counts, always, shim.step)
+        queue.begin(shown, limit, rescue, one_lost)
         mine = [e.slot for e in visible(queue)]
         theirs = list(answer[2])
         self.steps += 1
@@ -55,9 +55,9 @@ class Recorder:
         if mine[: wire.ANSWER_SLOTS] != theirs:
             self.differences += 1
             if self.first is None:
-                self.first = {"step": shim.step, "mine": mine[:20], "theirs": theirs[:20], "counts": list(queue.set.counts), "phase": policy.phase, "n": policy.n, "limit": limit, "rescue": rescue, "shown": list(shown)}
+                self.first = {"step": shim.step, "mine": mine[:20], "theirs": theirs[:20], "counts": list(queue.set.counts), "phase": policy.phase, "n": policy.n, "limit": limit, "rescue": rescue, "shown": f"{shown:06b}"}
         if num_running == 0 and not theirs and len(queue):
-            queue.begin(*policy.forced(queue.set.counts))
+            queue.begin(*policy.forced())
         else:
             queue.begin_slots(answer[2], shim.entries)
 

@@ -115,6 +115,7 @@ class Loop:
     def step(self):
         scheduler = self.scheduler
         output = scheduler.schedule()
+        scheduler.get_grammar_bitmask(output)
         self.steps += 1
         self.scheduled_tokens += output.total_num_scheduled_tokens
         self.pending.append(output)

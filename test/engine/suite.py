@@ -101,9 +101,12 @@ def main():
     args = parser.parse_args()
     import cases_faults  # noqa: F401
     import cases_histories  # noqa: F401
+    import cases_deploy  # noqa: F401
     import cases_package  # noqa: F401
+    import cases_queue  # noqa: F401
     import cases_cost  # noqa: F401
     import cases_engine  # noqa: F401
+    import cases_example  # noqa: F401
 
     only = [name for name in args.only.split(",") if name]
     passed = failed = skipped = 0

@@ -1,9 +1,9 @@
 /** The two readings of the rotation, each against its own statement, on the real signals of a step. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Groups } from '../../src/core/groups.js'
+import { createGroups } from '../../src/core/groups.js'
 import { createClassTable, LONG } from '../../src/core/request-class.js'
-import { Signals } from '../../src/core/signals.js'
+import { createSignals } from '../../src/core/signals.js'
 import { type PathRotationOptions, pathRotation, shortSteps } from '../../src/policies/index.js'
 import { CLASSES, thrownBy } from '../support/fixture.js'
 import { runs } from '../support/runs.js'
@@ -15,8 +15,8 @@ function rotate(
 ): { isLong: boolean; n: number }[] {
   const classes = createClassTable(CLASSES)
   const counts = new Int32Array(classes.count * 3)
-  const signals = new Signals(classes, counts)
-  const groups = new Groups(classes)
+  const signals = createSignals(classes, counts)
+  const groups = createGroups(classes)
   const filter = pathRotation(options)
   return waiting.map(([urgent, ordinary], k) => {
     counts[0] = ordinary

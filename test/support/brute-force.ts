@@ -29,6 +29,9 @@ export interface BruteOptions {
   workConserving: boolean
   /** null: no triage. */
   shareFloor: number | null
+  /** Slots of the engine and how many lost requests leave free; the floor then counts slot time, 200 steps a request. */
+  slots?: number
+  reserve?: number
   order: 'arrival' | 'deadline' | 'class'
 }
 
@@ -152,13 +155,17 @@ export class BruteForce {
     let rescued: BruteRequest[] = []
     let demoted: BruteRequest[] = []
     if (o.shareFloor !== null) {
+      const slots = o.slots ?? Number.POSITIVE_INFINITY
+      const inSlots = this.requests.filter((r) => r.state === 'prefill' || r.state === 'decode')
+      const open = Math.max(0, slots - inSlots.length - (o.reserve ?? 0))
       demoted = [
-        ...short(lost),
-        ...(inFlight === 0 ? long(lost).sort(byDeadline).slice(0, 1) : []),
+        ...short(lost).sort(byDeadline).slice(0, open),
+        ...(inFlight === 0 ? long(lost).sort(byDeadline).slice(0, Math.min(1, open)) : []),
       ].sort(byDeadline)
       if (lost.length > 0) {
-        this.credit += o.shareFloor
-        if (this.credit >= 1 - 1e-9) {
+        this.credit += o.slots === undefined ? o.shareFloor : (o.shareFloor * o.slots) / 200
+        const due = o.slots === undefined ? 1 - 1e-9 : 1
+        if (this.credit >= due && inSlots.length < slots) {
           this.credit -= 1
           rescued = [...lost].sort(byDeadline).slice(0, 1)
         }

@@ -37,11 +37,12 @@ export function openDevice() {
     worker.postMessage(freeAt)
   }
   worker.on('message', () => {
-    const done = running
-    running = undefined
-    done.resolve()
-    // What this job makes ready joins the queue before the device is given away.
-    setImmediate(startNext)
+    running.resolve()
+    // What this job makes ready joins the queue before the device is given away; until then it counts as held.
+    setImmediate(() => {
+      running = undefined
+      startNext()
+    })
   })
   return {
     hold: (stage, batch = 0) =>

@@ -39,6 +39,10 @@ function configure(command: Command): void {
     .argument('[exhibits...]', `all of them, or some of ${ids}`)
     .option('--full', 'twenty paired seeds and 400 random worlds instead of a few: hours')
     .option('--seeds <n>', `paired seeds a point (default: ${DEFAULT_BUDGET.seeds})`)
+    .option(
+      '--our-seeds <n>',
+      'the same where ours are held against HorizonServe as printed (default: as --seeds)',
+    )
     .option('--minutes <m>', 'virtual minutes of arrivals a point', String(DEFAULT_BUDGET.minutes))
     .option('--draws <n>', `random worlds (default: ${DEFAULT_BUDGET.draws})`)
     .option('--traces <folder>', 'folder with the Azure traces of 2023, for real arrivals')
@@ -104,7 +108,10 @@ function budgetOf(options: Record<string, unknown>, traces: boolean): Budget {
   const seeds = numberOption(options, 'seeds', { min: 1, max: 1000, integer: true })
   return {
     seeds: seeds ?? base.seeds,
-    ourSeeds: seeds ?? base.ourSeeds,
+    ourSeeds: Math.max(
+      numberOption(options, 'ourSeeds', { min: 1, max: 1000, integer: true }) ?? 0,
+      seeds ?? base.ourSeeds,
+    ),
     minutes: numberOption(options, 'minutes', { min: 0.5, max: 1e5 }) ?? base.minutes,
     longRunPerClass: base.longRunPerClass,
     oneAtATime: base.oneAtATime,
@@ -128,8 +135,14 @@ function requireTraces(folder: string): void {
 function commandLine(ids: readonly string[], options: Record<string, unknown>): string {
   const words = ['horizonserve reproduce', ...ids]
   if (options.full === true) words.push('--full')
-  for (const name of ['seeds', 'minutes', 'draws', 'traces']) {
-    if (options[name] !== undefined) words.push(`--${name} ${String(options[name])}`)
+  for (const [name, flag] of [
+    ['seeds', 'seeds'],
+    ['ourSeeds', 'our-seeds'],
+    ['minutes', 'minutes'],
+    ['draws', 'draws'],
+    ['traces', 'traces'],
+  ] as const) {
+    if (options[name] !== undefined) words.push(`--${flag} ${String(options[name])}`)
   }
   return words.join(' ')
 }

@@ -8,7 +8,7 @@ import type { Command } from 'commander'
 import { type HorizonConfig, parseConfig } from '../../config.js'
 import { readConfig } from '../../config-file.js'
 import { HorizonError, isHorizonError, type Policy } from '../../core/index.js'
-import { horizonPolicy } from '../../policies/index.js'
+import { defaultLongPathCap, defaultSlotReserve, horizonPolicy } from '../../policies/index.js'
 import {
   type CalibrateResult,
   type Candidate,
@@ -98,14 +98,14 @@ async function run(_args: readonly string[], options: Options, io: CliIo): Promi
     return found
   }
   const tuned = tune({
-    start: startOf(config),
+    start: startOf(config, spec.shared.slots),
     seeds: Array.from({ length: numSeeds }, (_, i) => first + i),
     heldOut: Array.from({ length: numHeldOut }, (_, i) => first + numSeeds + i),
     trials,
     seed: first,
     evaluate(candidate, seed) {
       const known = withLadder(calibration, candidate)
-      const policy = policyOf(candidate, config, known)
+      const policy = policyOf(candidate, config, known, spec.shared.slots)
       // A guard as wide as an SLO is no candidate.
       if (policy === undefined) return 0
       const workload = workloadOf(seed)
@@ -174,17 +174,21 @@ function workloads(spec: OmniSpec, options: Options): (seed: number, count?: num
 }
 
 /** The numbers of the configuration where it gives them, the defaults elsewhere. */
-function startOf(config: HorizonConfig | undefined): Candidate {
+function startOf(config: HorizonConfig | undefined, slots: number): Candidate {
   const rotation = config?.rotation === false ? {} : (config?.rotation ?? {})
   return {
     uGuard: config?.uGuard ?? 2,
-    longPathCap: typeof config?.longPathCap === 'number' ? config.longPathCap : 2,
+    longPathCap:
+      typeof config?.longPathCap === 'number' ? config.longPathCap : usualCap(config, slots),
     nMin: rotation.nMin ?? 2,
     nMax: rotation.nMax ?? 8,
     m: rotation.m ?? 2,
     ladderScale: 1,
   }
 }
+
+const usualCap = (config: HorizonConfig | undefined, slots: number): number =>
+  config === undefined ? Math.max(1, (3 * slots) >> 2) : defaultLongPathCap.cap
 
 function withLadder(calibration: CalibrateResult, candidate: Candidate): CalibrateResult {
   const { ladder } = calibration
@@ -193,11 +197,12 @@ function withLadder(calibration: CalibrateResult, candidate: Candidate): Calibra
   return { ...calibration, ladder: { ...ladder, levels } }
 }
 
-/** Everything but the searched numbers stays as the configuration has it. */
+/** Everything but the searched numbers stays as the configuration has it; without one, as we recommend. */
 function policyOf(
   candidate: Candidate,
   config: HorizonConfig | undefined,
   { saturation }: CalibrateResult,
+  slots: number,
 ): Policy | undefined {
   const { uGuard, longPathCap: cap, m, nMin, nMax } = candidate
   if (config === undefined) {
@@ -205,7 +210,8 @@ function policyOf(
       uGuard,
       longPathCap: { cap },
       rotation: { m, nMin, nMax },
-      triage: { uLost: Math.min(1, uGuard) },
+      triage: { uLost: Math.min(defaultSlotReserve.uLost, uGuard) },
+      slotReserve: { slots },
       throttle: { saturation },
     })
   }

@@ -6,6 +6,7 @@
 import type { Graph } from '../ir/pipeline.js'
 import type { FieldPath, TaskGraph } from '../ir/task-graph.js'
 import { judge, type Transformation } from './judge.js'
+import { reachOf } from './reach.js'
 import { leavesUnder } from './relations.js'
 import { type Relief, relief } from './relief.js'
 import { PARALLEL_RULES, RULES, type RuleName } from './rules.js'
@@ -81,14 +82,12 @@ function pairs(
   add: (change: Transformation, nodes: readonly string[], at: FieldPath) => void,
 ): void {
   const nodes = [left, right] as const
-  const leaves = nodes.map((name) => leavesUnder(graph, name)) as [number[], number[]]
+  const leaves = nodes.map((name) => leavesUnder(graph, name)) as [
+    readonly number[],
+    readonly number[],
+  ]
   const gpu = leaves.every((side) => side.every((leaf) => graph.tasks[leaf]!.node.device === 'gpu'))
-  const joined = graph.dependences.some(
-    (edge) =>
-      edge.lambda === 0 &&
-      ((leaves[0].includes(edge.from) && leaves[1].includes(edge.to)) ||
-        (leaves[1].includes(edge.from) && leaves[0].includes(edge.to))),
-  )
+  const joined = reachOf(graph).adjacent(leaves[0], leaves[1])
   const shared = judge(graph, { rule: 'share-read', nodes })
   if (shared.legal) add({ rule: 'share-read', nodes }, nodes, at)
   if (gpu && (joined || shared.states.length > 0)) {

@@ -7,7 +7,10 @@ import { closesCycle, leavesUnder, pathBetween, sharedStates } from './relations
 import { chain, type Verdict, verdict } from './verdict.js'
 
 export function judgeDisaggregation(graph: TaskGraph, names: readonly [string, string]): Verdict {
-  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [number[], number[]]
+  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [
+    readonly number[],
+    readonly number[],
+  ]
   const { written, readOnly } = sharedStates(graph, a, b)
   const pinned = written.filter((name) => graph.states.get(name)!.moveMs === undefined)
   if (pinned.length > 0)
@@ -41,7 +44,10 @@ export function judgeDisaggregation(graph: TaskGraph, names: readonly [string, s
 }
 
 export function judgeBranches(graph: TaskGraph, names: readonly [string, string]): Verdict {
-  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [number[], number[]]
+  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [
+    readonly number[],
+    readonly number[],
+  ]
   for (const [from, to] of [
     [a, b],
     [b, a],
@@ -67,7 +73,10 @@ export function judgeBranches(graph: TaskGraph, names: readonly [string, string]
 }
 
 export function judgePipeline(graph: TaskGraph, names: readonly [string, string]): Verdict {
-  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [number[], number[]]
+  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [
+    readonly number[],
+    readonly number[],
+  ]
   for (const [index, side] of [a, b].entries()) {
     const once = side.find((leaf) => graph.tasks[leaf]!.node.runs !== 'batch')
     if (once !== undefined && side.every((leaf) => graph.tasks[leaf]!.node.runs !== 'batch'))
@@ -91,7 +100,10 @@ export function judgePipeline(graph: TaskGraph, names: readonly [string, string]
 }
 
 export function judgeShare(graph: TaskGraph, names: readonly [string, string]): Verdict {
-  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [number[], number[]]
+  const [a, b] = names.map((name) => leavesUnder(graph, name)) as [
+    readonly number[],
+    readonly number[],
+  ]
   const { written, readOnly } = sharedStates(graph, a, b)
   if (written.length > 0)
     return verdict(

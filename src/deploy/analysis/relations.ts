@@ -4,14 +4,13 @@
  * set of leaves to another, and what closes a cycle over one batch.
  */
 import { HorizonError } from '../../core/errors.js'
-import { repeats, type TaskGraph } from '../ir/task-graph.js'
+import type { TaskGraph } from '../ir/task-graph.js'
+import { reachOf } from './reach.js'
 
 /** Leaves that a node or graph name covers. Throws for a name that covers none. */
-export function leavesUnder(graph: TaskGraph, name: string): number[] {
-  const found = graph.tasks.flatMap((task, index) =>
-    task.path === name || task.path.startsWith(`${name}/`) ? [index] : [],
-  )
-  if (found.length === 0)
+export function leavesUnder(graph: TaskGraph, name: string): readonly number[] {
+  const found = reachOf(graph).leaves.get(name)
+  if (found === undefined)
     throw new HorizonError('ERR_DEPLOY_NODE_UNKNOWN', `no node '${name}'`, {
       expected: `one of ${graph.tasks.map((task) => task.path).join(', ')}, or a graph above them`,
     })
@@ -24,16 +23,25 @@ export function pathBetween(
   from: readonly number[],
   to: readonly number[],
 ): number[] | undefined {
+  const { outOf, reaches, treeOf } = reachOf(graph)
+  if (!from.some((source) => to.some((target) => reaches(source, target)))) return undefined
+  if (from.length === 1) {
+    const { cameBy, rank } = treeOf(from[0]!)
+    const met = to.filter((target) => rank[target]! > 0)
+    if (met.length === 0) return undefined
+    const end = met.reduce((best, target) => (rank[target]! < rank[best]! ? target : best))
+    return trace(graph, (task) => cameBy[task]!, end, from)
+  }
   const cameBy = new Map<number, number>()
   const queue = [...from]
   const seen = new Set(from)
   for (let at = 0; at < queue.length; at += 1) {
-    const node = queue[at]!
-    for (const [index, edge] of graph.dependences.entries()) {
-      if (edge.from !== node || edge.lambda !== 0 || seen.has(edge.to)) continue
+    for (const index of outOf[queue[at]!]!) {
+      const edge = graph.dependences[index]!
+      if (seen.has(edge.to)) continue
       seen.add(edge.to)
       cameBy.set(edge.to, index)
-      if (to.includes(edge.to)) return trace(graph, cameBy, edge.to, from)
+      if (to.includes(edge.to)) return trace(graph, (task) => cameBy.get(task)!, edge.to, from)
       queue.push(edge.to)
     }
   }
@@ -46,15 +54,14 @@ export function sharedStates(
   a: readonly number[],
   b: readonly number[],
 ): { readonly written: string[]; readonly readOnly: string[] } {
-  const touches = (side: readonly number[], name: string): boolean =>
-    side.some((task) => {
-      const { reads, writes } = graph.tasks[task]!
-      return reads.includes(name) || writes.includes(name)
-    })
-  const both = [...graph.states.keys()].filter((name) => touches(a, name) && touches(b, name))
-  const isWritten = (name: string): boolean =>
-    graph.tasks.some((task) => task.writes.includes(name))
-  return { written: both.filter(isWritten), readOnly: both.filter((name) => !isWritten(name)) }
+  const { touches, stateNames, written } = reachOf(graph)
+  const mine = new Set(a.flatMap((task) => touches[task]!))
+  const both = [...new Set(b.flatMap((task) => touches[task]!))]
+    .filter((state) => mine.has(state))
+    .sort((left, right) => left - right)
+  const names = (wanted: boolean): string[] =>
+    both.filter((state) => written[state] === wanted).map((state) => stateNames[state]!)
+  return { written: names(true), readOnly: names(false) }
 }
 
 /**
@@ -66,47 +73,21 @@ export function closesCycle(
   a: readonly number[],
   b: readonly number[],
 ): number | undefined {
-  for (const [index, edge] of graph.dependences.entries()) {
-    if (edge.lambda !== 1 || !repeats(graph, edge)) continue
-    // The rest of the cycle runs inside a batch, from where the edge arrives to where it leaves.
-    const inside = between(graph, edge.to, edge.from)
-    if (a.some((task) => inside.has(task)) && b.some((task) => inside.has(task))) return index
-  }
-  return undefined
-}
-
-/** Tasks on some path inside a batch from `first` to `last`, both included; empty when there is none. */
-function between(graph: TaskGraph, first: number, last: number): Set<number> {
-  const forward = closure(graph, first, true)
-  if (!forward.has(last)) return new Set()
-  const backward = closure(graph, last, false)
-  return new Set([...forward].filter((task) => backward.has(task)))
-}
-
-function closure(graph: TaskGraph, seed: number, forward: boolean): Set<number> {
-  const seen = new Set([seed])
-  const queue = [seed]
-  for (let at = 0; at < queue.length; at += 1)
-    for (const edge of graph.dependences) {
-      if (edge.lambda !== 0) continue
-      const [near, far] = forward ? [edge.from, edge.to] : [edge.to, edge.from]
-      if (near === queue[at] && !seen.has(far)) {
-        seen.add(far)
-        queue.push(far)
-      }
-    }
-  return seen
+  const { cyclesAt } = reachOf(graph)
+  const through = new Set(a.flatMap((task) => cyclesAt[task]!))
+  const common = b.flatMap((task) => cyclesAt[task]!.filter((index) => through.has(index)))
+  return common.length === 0 ? undefined : Math.min(...common)
 }
 
 function trace(
   graph: TaskGraph,
-  cameBy: ReadonlyMap<number, number>,
+  cameBy: (task: number) => number,
   end: number,
   from: readonly number[],
 ): number[] {
   const path: number[] = []
   for (let at = end; !from.includes(at) || path.length === 0; ) {
-    const edge = cameBy.get(at)!
+    const edge = cameBy(at)
     path.unshift(edge)
     at = graph.dependences[edge]!.from
   }

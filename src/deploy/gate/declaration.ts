@@ -37,9 +37,10 @@ export const gateSchema = z
     screenAlpha: z.number().gt(0).lt(0.5).default(0.05),
     /** Wanted chance of passing one stage for a candidate that improves by `detectEffect`. */
     power: z.number().gte(0.5).lt(1).default(0.95),
+    /** Pairs a pilot begins with; noise that asks for more than four times as many makes it longer. */
     pilotPairs: z.int().min(5).max(200).default(10),
-    minPairs: z.int().min(5).max(500).default(10),
-    maxPairs: z.int().min(5).max(500).default(60),
+    minPairs: z.int().min(5).max(4000).default(10),
+    maxPairs: z.int().min(5).max(4000).default(60),
     /** Shares of the pairs after which a stage may stop, and the share of its error each look may spend. Sum of `spend`: 1. */
     looks: z
       .array(z.strictObject({ at: z.number().gt(0).lte(1), spend: z.number().gt(0).lte(1) }))
@@ -88,7 +89,7 @@ export function requireEnoughRequests(gate: GateDeclaration, requestsPerRun: num
       field: metricName(metric),
       expected: `at least ${needed} samples ${isPooled(metric.statistic) ? 'over the pilot' : 'in every run'}`,
       got,
-      hint: `A run has ${requestsPerRun} requests and the pilot ${gate.pilotPairs} pairs: lengthen 'measure', raise 'pilotPairs', or judge the median`,
+      hint: `A run has ${requestsPerRun} requests and the pilot ${gate.pilotPairs} pairs: lengthen 'measure', raise 'pilotPairs', or judge the median; once declared, only a loop that has measured nothing may be begun again`,
     })
   }
 }

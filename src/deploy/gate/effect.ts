@@ -4,6 +4,7 @@
  * Effects are log ratios of costs (baseline over candidate): positive is better, and times and rates read alike.
  */
 import { HorizonError } from '../../core/errors.js'
+import type { SeededRandom } from '../seeded-random.js'
 import { type LabelSwapTest, labelSwapTest } from './label-swap.js'
 import {
   costSamples,
@@ -15,8 +16,7 @@ import {
   quantile,
   samplesNeeded,
 } from './metric.js'
-import type { SeededRandom } from './seeded-random.js'
-import { locationBounds } from './signed-rank.js'
+import { boundsFrom, locationBounds, walshAverages } from './signed-rank.js'
 
 export interface EffectTest {
   readonly metric: Metric
@@ -28,6 +28,8 @@ export interface EffectTest {
   below(effect: number, alpha: number): boolean
   /** One-sided bounds each way at level `alpha`, for the report. */
   bounds(alpha: number): { readonly lower: number; readonly upper: number }
+  /** Pairs that `resample` draws: at most as many as there are. */
+  readonly resampledPairs: number
   /** The estimate on pairs drawn with replacement and relabelled at random: the noise of "no effect". */
   resample(random: SeededRandom): number
 }
@@ -61,16 +63,19 @@ function perRunTest(
   const differences = baseline.map((run, i) =>
     Math.log(quantile(run, probability) / quantile(candidate[i]!, probability)),
   )
-  const bounds = (alpha: number) => locationBounds(differences, alpha)
+  const averages = walshAverages(differences)
+  const bounds = (alpha: number) => boundsFrom(averages, differences.length, alpha)
+  const resampledPairs = Math.min(differences.length, MOST_RESAMPLED)
   return {
     metric,
+    resampledPairs,
     estimate: bounds(0.05).estimate,
     above: (effect, alpha) => bounds(alpha).lower > effect,
     below: (effect, alpha) => bounds(alpha).upper < effect,
     bounds,
     resample: (random) =>
       locationBounds(
-        differences.map(() => {
+        Array.from({ length: resampledPairs }, () => {
           const drawn = differences[random.below(differences.length)]!
           return random.coin() ? drawn : -drawn
         }),
@@ -79,15 +84,19 @@ function perRunTest(
   }
 }
 
+/** The spread of a Hodges-Lehmann estimate per pair is that of many pairs from here on; its cost grows with their square. */
+const MOST_RESAMPLED = 50
+
 function pooledTest(metric: Metric, test: LabelSwapTest): EffectTest {
   return {
     metric,
+    resampledPairs: test.numPairs,
     estimate: test.estimate,
-    above: (effect, alpha) => test.pAtMost(effect) <= alpha,
-    below: (effect, alpha) => test.pAtLeast(effect) <= alpha,
+    above: (effect, alpha) => test.refutesAtMost(effect, alpha),
+    below: (effect, alpha) => test.refutesAtLeast(effect, alpha),
     bounds: (alpha) => ({
-      lower: invert(test.estimate, -1, (effect) => test.pAtMost(effect) <= alpha),
-      upper: invert(test.estimate, 1, (effect) => test.pAtLeast(effect) <= alpha),
+      lower: invert(test.estimate, -1, (effect) => test.refutesAtMost(effect, alpha)),
+      upper: invert(test.estimate, 1, (effect) => test.refutesAtLeast(effect, alpha)),
     }),
     resample: (random) => test.resample(random),
   }

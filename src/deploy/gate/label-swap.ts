@@ -6,17 +6,18 @@
  * coin; conservative when a single run carries the tail, which is the honest answer. Assumes a candidate that scales times
  * when testing against an effect other than none.
  */
-import { type SeededRandom, seededRandom } from './seeded-random.js'
+import { type SeededRandom, seededRandom } from '../seeded-random.js'
 import { mergeSides, type PairWeights, quantileLogRatio, sortSide } from './tail-pairs.js'
 
 /** A prepared test: sorting is paid once, each hypothesis costs one merge and the relabellings. */
 export interface LabelSwapTest {
+  readonly numPairs: number
   /** log(baseline quantile / candidate quantile): positive when the candidate is better. */
   readonly estimate: number
-  /** p-value of "the improvement is at most `effect`" (small: it is larger). `effect` is a log ratio. */
-  pAtMost(effect: number): number
-  /** p-value of "the improvement is at least `effect`" (small: it is smaller). */
-  pAtLeast(effect: number): number
+  /** True when "the improvement is at most `effect`" is refuted at level `alpha`. `effect` is a log ratio. */
+  refutesAtMost(effect: number, alpha: number): boolean
+  /** True when "the improvement is at least `effect`" is refuted. */
+  refutesAtLeast(effect: number, alpha: number): boolean
   /** The estimate on pairs drawn with replacement, each with its labels as they are or swapped. */
   resample(random: SeededRandom): number
 }
@@ -39,36 +40,35 @@ export function labelSwapTest(
   const unscaled = mergeSides(first, second, 1)
   const asMeasured = weights(numPairs)
   asMeasured.kept.fill(1)
-  const known = new Map<number, { readonly atMost: number; readonly atLeast: number }>()
+  let merged = { effect: 0, sides: unscaled }
 
-  const pValues = (effect: number): { readonly atMost: number; readonly atLeast: number } => {
-    const before = known.get(effect)
-    if (before !== undefined) return before
-    const merged = effect === 0 ? unscaled : mergeSides(first, second, Math.exp(effect))
-    const observed = quantileLogRatio(merged, sizes, asMeasured, probability)
+  /** Counts relabellings at least as extreme as what was seen, as long as the level leaves room for one more. */
+  const refutes = (effect: number, alpha: number, direction: 1 | -1): boolean => {
+    if (merged.effect !== effect)
+      merged = { effect, sides: mergeSides(first, second, Math.exp(effect)) }
+    const ratio = (labels: PairWeights): number =>
+      direction * quantileLogRatio(merged.sides, sizes, labels, probability)
+    const observed = ratio(asMeasured)
     // The same relabellings for every hypothesis: the bounds are then a step function of the effect, not noise.
     const random = seededRandom(seed)
     const relabelled = weights(numPairs)
-    let larger = 1
-    let smaller = 1
-    for (let r = 0; r < relabellings; r++) {
+    // What was seen is a relabelling too.
+    let room = Math.floor(alpha * (relabellings + 1) + 1e-9) - 1
+    for (let r = 0; r < relabellings && room >= 0; r++) {
       for (let pair = 0; pair < numPairs; pair++) {
         const swap = random.coin() ? 1 : 0
         relabelled.swapped[pair] = swap
         relabelled.kept[pair] = 1 - swap
       }
-      const value = quantileLogRatio(merged, sizes, relabelled, probability)
-      if (value >= observed) larger++
-      if (value <= observed) smaller++
+      if (ratio(relabelled) >= observed) room--
     }
-    const result = { atMost: larger / (relabellings + 1), atLeast: smaller / (relabellings + 1) }
-    known.set(effect, result)
-    return result
+    return room >= 0
   }
   return {
+    numPairs,
     estimate: quantileLogRatio(unscaled, sizes, asMeasured, probability),
-    pAtMost: (effect) => pValues(effect).atMost,
-    pAtLeast: (effect) => pValues(effect).atLeast,
+    refutesAtMost: (effect, alpha) => refutes(effect, alpha, 1),
+    refutesAtLeast: (effect, alpha) => refutes(effect, alpha, -1),
     resample: (random) => {
       const drawn = weights(numPairs)
       for (let i = 0; i < numPairs; i++) {

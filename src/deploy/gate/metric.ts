@@ -13,7 +13,12 @@ export interface RunSamples {
   readonly gapMs: readonly number[]
   /** Outputs over the time from request sent to last output, one per request. */
   readonly ratePerSec: readonly number[]
+  /** Time taken over media time made, of the whole run; absent where no media time was declared. Reported, never judged. */
+  readonly realTimeFactor?: number | undefined
 }
+
+/** Samples that a metric may be made of. */
+export type SampleName = 'firstOutputMs' | 'gapMs' | 'ratePerSec'
 
 /** One pair: a run of the baseline and a run of the candidate, next to each other in time, in random order. */
 export interface PairedRuns {
@@ -29,12 +34,12 @@ export interface PairedRuns {
 export type Statistic = 'median' | 'run-p95' | 'run-p99' | 'p95' | 'p99'
 
 export interface Metric {
-  readonly sample: keyof RunSamples
+  readonly sample: SampleName
   readonly statistic: Statistic
 }
 
 /** Which way is better, by sample. */
-const HIGHER_IS_BETTER: Readonly<Record<keyof RunSamples, boolean>> = Object.freeze({
+const HIGHER_IS_BETTER: Readonly<Record<SampleName, boolean>> = Object.freeze({
   firstOutputMs: false,
   gapMs: false,
   ratePerSec: true,
@@ -57,7 +62,9 @@ export function costSamples(run: RunSamples, metric: Metric): Float64Array {
     })
   }
   const inverted = HIGHER_IS_BETTER[metric.sample]
-  return Float64Array.from(raw, (value) => {
+  const costs = new Float64Array(raw.length)
+  for (let i = 0; i < raw.length; i++) {
+    const value = raw[i]!
     if (!(value >= 0) || !Number.isFinite(value)) {
       throw new HorizonError('ERR_DEPLOY_GATE_BAD_SAMPLE', 'a sample is no finite time or rate', {
         field: metricName(metric),
@@ -66,8 +73,9 @@ export function costSamples(run: RunSamples, metric: Metric): Float64Array {
       })
     }
     const floored = Math.max(value, RESOLUTION)
-    return inverted ? 1 / floored : floored
-  })
+    costs[i] = inverted ? 1 / floored : floored
+  }
+  return costs
 }
 
 /** Samples under a microsecond (or a millionth per second) are all one to the clock; the logarithm needs a floor. */

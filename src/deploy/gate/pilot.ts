@@ -1,13 +1,16 @@
 /**
  * @module
  * The pilot: the baseline against itself, to learn the noise floor before anything is claimed. From its spread follow the
- * number of pairs a stage needs and the smallest improvement the budget of pairs can show. Pilot runs are never evidence.
+ * number of pairs a stage needs and the smallest improvement the budget of pairs can show. Pilot runs are never evidence, so
+ * that a pilot may look at itself and go on, or be made anew, without a price.
  */
+
+import { seededRandom } from '../seeded-random.js'
 import type { GateDeclaration } from './declaration.js'
 import { effectTest } from './effect.js'
 import { logEffect } from './judge.js'
 import { type Metric, metricName, type PairedRuns } from './metric.js'
-import { seededRandom } from './seeded-random.js'
+import { normalQuantile } from './normal.js'
 
 export interface PilotMetric {
   readonly metric: string
@@ -21,7 +24,9 @@ export interface PilotMetric {
 
 export interface PilotReport {
   readonly pilotPairs: number
-  /** Pairs of each stage: what the worst metric needs, within the declared limits. */
+  /** Pairs that the worst metric needs. */
+  readonly wanted: number
+  /** Pairs of each stage: what is wanted, within the declared limits. */
   readonly pairs: number
   /** False when the limit cut it: improvements below `detectable` will then mostly stay inconclusive. */
   readonly enough: boolean
@@ -59,6 +64,7 @@ export function sizeFromPilot(
   const pairs = Math.min(wanted, gate.maxPairs)
   return {
     pilotPairs: pilot.length,
+    wanted,
     pairs,
     enough: wanted <= gate.maxPairs,
     metrics: questions.map(({ metric, threshold }, i) => ({
@@ -72,6 +78,34 @@ export function sizeFromPilot(
   }
 }
 
+/**
+ * Pairs that a pilot should have: a quarter of what it asks for. A short pilot of bursty noise often sees no burst, and its
+ * stage would be too short.
+ */
+export function pilotLength(report: PilotReport, gate: GateDeclaration): number {
+  return Math.min(MAX_PILOT_PAIRS, Math.ceil(PILOT_SHARE * Math.min(report.wanted, gate.maxPairs)))
+}
+
+const PILOT_SHARE = 0.25
+const MAX_PILOT_PAIRS = 200
+
+/**
+ * Why a stage would be in vain, or undefined: even an improvement of `worth` (a share), the one that is promised, would mostly
+ * stay inconclusive with all the pairs that are allowed.
+ */
+export function refusal(
+  report: PilotReport,
+  gate: GateDeclaration,
+  worth: number,
+): string | undefined {
+  const hopeless = report.metrics
+    .filter((item) => item.detectable > Math.max(worth, gate.detectEffect))
+    .toSorted((a, b) => b.neededPairs - a.neededPairs)[0]
+  if (report.enough || hopeless === undefined) return undefined
+  const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`
+  return `too noisy: ${hopeless.metric} needs ${hopeless.neededPairs} pairs to show ${percent(gate.detectEffect)}, ${gate.maxPairs} are allowed and show ${percent(hopeless.detectable)} at best (pilot of ${report.pilotPairs} pairs)`
+}
+
 /** Spread per pair: bootstrap over pairs of the very estimator the verdict uses, raised to its upper 80 % limit. */
 function sigmaOf(pilot: readonly PairedRuns[], metric: Metric, seed: string): number {
   const random = seededRandom(`pilot/${seed}`)
@@ -79,7 +113,7 @@ function sigmaOf(pilot: readonly PairedRuns[], metric: Metric, seed: string): nu
   const estimates = Array.from({ length: RESAMPLES }, () => test.resample(random))
   const mean = estimates.reduce((sum, x) => sum + x, 0) / RESAMPLES
   const variance = estimates.reduce((sum, x) => sum + (x - mean) ** 2, 0) / (RESAMPLES - 1)
-  return Math.sqrt(variance * pilot.length) * upperLimitFactor(pilot.length - 1)
+  return Math.sqrt(variance * test.resampledPairs) * upperLimitFactor(pilot.length - 1)
 }
 
 /** sqrt(df / chi-square quantile 0.2), Wilson and Hilferty's approximation: a small pilot often shows too little noise. */
@@ -91,25 +125,4 @@ function upperLimitFactor(df: number): number {
 /** Fewest pairs with which a signed-rank bound exists at all: 2^-n must not exceed the level. */
 function smallestSample(alpha: number): number {
   return Math.ceil(Math.log2(1 / alpha))
-}
-
-/** Inverse of the normal distribution function by bisection on Abramowitz and Stegun 7.1.26 (error below 2e-7). */
-export function normalQuantile(p: number): number {
-  let low = -9
-  let high = 9
-  while (high - low > 1e-9) {
-    const middle = (low + high) / 2
-    if (normalBelow(middle) < p) low = middle
-    else high = middle
-  }
-  return (low + high) / 2
-}
-
-function normalBelow(x: number): number {
-  const t = 1 / (1 + 0.3275911 * (Math.abs(x) / Math.SQRT2))
-  const poly =
-    t *
-    (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
-  const erf = 1 - poly * Math.exp((-x * x) / 2)
-  return x >= 0 ? (1 + erf) / 2 : (1 - erf) / 2
 }

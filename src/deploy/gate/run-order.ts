@@ -4,7 +4,7 @@
  * pair a fair coin says which side goes first. The coins are independent on purpose: balanced blocks would look tidier, and
  * would break the exactness that the tests rest on.
  */
-import { seededRandom } from './seeded-random.js'
+import { seededRandom } from '../seeded-random.js'
 
 export type Side = 'baseline' | 'candidate'
 

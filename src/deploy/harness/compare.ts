@@ -28,7 +28,7 @@ export function firstDifference(
   got: unknown,
   tolerances: Tolerances = EXACT,
 ): Difference | undefined {
-  return walk(expected, got, { at: '', name: '', tolerances })
+  return walk(expected, got, { at: '', name: '', tolerances, depth: 0 })
 }
 
 /** One line for people and agents. */
@@ -41,15 +41,29 @@ interface Place {
   /** The path without indices, what tolerances are looked up by. */
   readonly name: string
   readonly tolerances: Tolerances
+  readonly depth: number
+}
+
+/** Deeper than any output that means something, and far from the end of the stack. */
+const MAX_DEPTH = 500
+
+function own(record: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(record, key) ? record[key] : undefined
 }
 
 function walk(expected: unknown, got: unknown, place: Place): Difference | undefined {
+  if (place.depth > MAX_DEPTH)
+    return { at: place.at, expected: `at most ${MAX_DEPTH} levels`, got: 'deeper nesting' }
   if (typeof expected === 'number' && typeof got === 'number')
     return near(expected, got, toleranceOf(place)) ? undefined : differ(expected, got, place)
   if (isList(expected) && isList(got)) {
     const shared = Math.min(expected.length, got.length)
     for (let i = 0; i < shared; i++) {
-      const found = walk(expected[i], got[i], { ...place, at: `${place.at}[${i}]` })
+      const found = walk(expected[i], got[i], {
+        ...place,
+        at: `${place.at}[${i}]`,
+        depth: place.depth + 1,
+      })
       if (found !== undefined) return found
     }
     if (expected.length === got.length) return undefined
@@ -61,8 +75,10 @@ function walk(expected: unknown, got: unknown, place: Place): Difference | undef
   }
   if (isRecord(expected) && isRecord(got)) {
     for (const key of new Set([...Object.keys(expected), ...Object.keys(got)])) {
-      const found = walk(expected[key], got[key], {
-        ...place,
+      // Own keys alone: `__proto__` in somebody's JSON is a key like any other, and everything inherits a `constructor`.
+      const found = walk(own(expected, key), own(got, key), {
+        tolerances: place.tolerances,
+        depth: place.depth + 1,
         at: place.at === '' ? key : `${place.at}.${key}`,
         name: place.name === '' ? key : `${place.name}.${key}`,
       })

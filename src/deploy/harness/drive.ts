@@ -51,33 +51,34 @@ export async function drive(
   )
 }
 
-/** A run's samples for the gate, and its real-time factor. */
-export interface RunMeasures extends RunSamples {
-  /** Time from ready to last output over the media time made; null without a declared media time. */
-  readonly realTimeFactor: number | null
-}
-
-/** Requests without outputs count as never answered: they make a run unusable rather than fast. */
+/**
+ * A run's samples for the gate. Its real-time factor is the time from ready to last output over the media time made, with
+ * `mediaMsPerOutput` of media in each output: above 1 a user waits for the stream. Requests without outputs count as never
+ * answered: they make a run unusable rather than fast. What comes before the last input was due has kept nobody waiting: 0.
+ */
 export function measureRun(
   records: readonly RequestRecord[],
   mediaMsPerOutput?: number,
-): RunMeasures {
+): RunSamples {
   const answered = records.filter((record) => record.outputs.length > 0)
-  const spans = answered.map((record) => record.outputs.at(-1)!.atMs - record.readyMs)
+  const spans = answered.map((record) =>
+    Math.max(SHORTEST_MS, record.outputs.at(-1)!.atMs - record.readyMs),
+  )
   const totalOutputs = answered.reduce((sum, record) => sum + record.outputs.length, 0)
   const totalSpan = spans.reduce((sum, span) => sum + span, 0)
   return {
-    firstOutputMs: answered.map((record) => record.outputs[0]!.atMs - record.readyMs),
+    firstOutputMs: answered.map((record) => Math.max(0, record.outputs[0]!.atMs - record.readyMs)),
     gapMs: answered.flatMap((record) =>
       record.outputs.slice(1).map((output, i) => output.atMs - record.outputs[i]!.atMs),
     ),
     ratePerSec: answered.map((record, i) => (1000 * record.outputs.length) / spans[i]!),
-    realTimeFactor:
-      mediaMsPerOutput === undefined || totalOutputs === 0
-        ? null
-        : totalSpan / (totalOutputs * mediaMsPerOutput),
+    ...(mediaMsPerOutput !== undefined &&
+      totalOutputs > 0 && { realTimeFactor: totalSpan / (totalOutputs * mediaMsPerOutput) }),
   }
 }
+
+/** A request's time has this floor, so that its rate stays a number. */
+const SHORTEST_MS = 1e-3
 
 /** Outputs alone, per request, for the comparison with the reference. */
 export function outputsOf(records: readonly RequestRecord[]): unknown[][] {

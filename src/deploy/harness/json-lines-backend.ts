@@ -12,6 +12,19 @@ import { type OutputQueue, outputQueue } from './output-queue.js'
 export interface JsonLinesOptions extends LineProcessOptions {
   /** How long the program may take until it is ready, for example to load models. @default 120_000 */
   readonly readyMs?: number
+  /** A request whose inputs are all sent and that is silent for so long has failed. @default 120_000 */
+  readonly idleMs?: number
+}
+
+/** Most outputs of one request: beyond, a program is not answering but flooding. */
+const MAX_OUTPUTS = 100_000
+
+/** A request under way. */
+interface OpenRequest {
+  readonly queue: OutputQueue
+  outputs: number
+  /** Runs from the last input or output; a silent program must not hold up a loop for ever. */
+  timer: NodeJS.Timeout | undefined
 }
 
 export function jsonLinesBackend(name: string, options: JsonLinesOptions): Backend {
@@ -19,7 +32,24 @@ export function jsonLinesBackend(name: string, options: JsonLinesOptions): Backe
 }
 
 async function openSession(name: string, options: JsonLinesOptions): Promise<BackendSession> {
-  const open = new Map<string, OutputQueue>()
+  const open = new Map<string, OpenRequest>()
+  const idleMs = options.idleMs ?? 120_000
+  const finish = (id: string, error?: Error): void => {
+    const request = open.get(id)
+    if (request === undefined) return
+    clearTimeout(request.timer)
+    open.delete(id)
+    request.queue.end(error)
+  }
+  const watch = (id: string): void => {
+    const request = open.get(id)
+    if (request === undefined) return
+    clearTimeout(request.timer)
+    request.timer = setTimeout(
+      () => finish(id, failed(name, `no output and no end for ${idleMs} ms`)),
+      idleMs,
+    )
+  }
   let ended: HorizonError | undefined
   let nextId = 1
   let announceReady: () => void = () => {}
@@ -38,18 +68,20 @@ async function openSession(name: string, options: JsonLinesOptions): Promise<Bac
         error?: unknown
       } | null
       if (message?.ready === true) return announceReady()
-      const queue = open.get(String(message?.id))
-      if (message === null || queue === undefined) return
-      if (message.error !== undefined) queue.end(failed(name, String(message.error)))
-      else if (message.done === true) queue.end()
-      else queue.push(message.output)
-      if (message.error !== undefined || message.done === true) open.delete(String(message.id))
+      const id = String(message?.id)
+      const request = open.get(id)
+      if (message === null || request === undefined) return
+      if (message.error !== undefined) return finish(id, failed(name, String(message.error)))
+      if (message.done === true) return finish(id)
+      if (++request.outputs > MAX_OUTPUTS)
+        return finish(id, failed(name, `more than ${MAX_OUTPUTS} outputs to one request`))
+      request.queue.push(message.output)
+      if (request.timer !== undefined) watch(id)
     },
     onEnd: (error) => {
       ended = error
       announceFailure(error)
-      for (const queue of open.values()) queue.end(error)
-      open.clear()
+      for (const id of [...open.keys()]) finish(id, error)
     },
   })
   const timer = setTimeout(
@@ -69,11 +101,17 @@ async function openSession(name: string, options: JsonLinesOptions): Promise<Bac
       if (ended !== undefined) throw ended
       const id = `r${nextId++}`
       const queue = outputQueue()
-      open.set(id, queue)
-      void feed(program.send, id, inputs).catch((error: Error) => queue.end(error))
+      open.set(id, { queue, outputs: 0, timer: undefined })
+      void feed(program.send, id, inputs).then(
+        () => watch(id),
+        (error: Error) => finish(id, error),
+      )
       return queue.values
     },
-    close: () => program.close(),
+    close: async () => {
+      await program.close()
+      for (const id of [...open.keys()]) finish(id, failed(name, 'its session was closed'))
+    },
   }
 }
 

@@ -95,7 +95,12 @@ export function startLineProcess(options: LineProcessOptions, handlers: LineHand
     close: async (graceMs = 2000) => {
       closing = true
       if (!ended) child.stdin?.end()
-      const timer = setTimeout(() => child.kill('SIGKILL'), graceMs)
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL')
+        // A grandchild may hold the pipes open for ever; nobody reads them any more.
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+      }, graceMs)
       await exited
       clearTimeout(timer)
     },

@@ -7,18 +7,24 @@ import type { HorizonError } from '../../core/errors.js'
 import { type LineProcessOptions, startLineProcess } from '../harness/line-process.js'
 import type { Implementations, NodeResult } from './implementation.js'
 
+export interface NodeProgramOptions extends LineProcessOptions {
+  /** A call without an answer for so long has failed. @default 120_000 */
+  readonly idleMs?: number
+}
+
 interface Waiting {
   readonly resolve: (result: NodeResult) => void
   readonly reject: (error: Error) => void
 }
 
 /** Starts the program; it serves every node until `close`. */
-export function nodeProgram(options: LineProcessOptions): Implementations {
+export function nodeProgram(options: NodeProgramOptions): Implementations {
   const waiting = new Map<number, Waiting>()
   let ended: HorizonError | undefined
   let nextId = 1
   const program = startLineProcess(options, {
     onMessage: (message) => {
+      if (typeof message !== 'object' || message === null) return
       const { id, result, error } = message as { id?: unknown; result?: unknown; error?: unknown }
       const entry = typeof id === 'number' ? waiting.get(id) : undefined
       // An answer nobody waits for is noise; the call it was meant for fails when the program ends.
@@ -38,7 +44,21 @@ export function nodeProgram(options: LineProcessOptions): Implementations {
       new Promise((resolve, reject) => {
         if (ended !== undefined) return reject(ended)
         const id = nextId++
-        waiting.set(id, { resolve, reject })
+        const idleMs = options.idleMs ?? 120_000
+        const timer = setTimeout(() => {
+          waiting.delete(id)
+          reject(new Error(`no answer from the node program for ${idleMs} ms`))
+        }, idleMs)
+        waiting.set(id, {
+          resolve: (result) => {
+            clearTimeout(timer)
+            resolve(result)
+          },
+          reject: (error) => {
+            clearTimeout(timer)
+            reject(error)
+          },
+        })
         program.send({ id, call })
       }),
     close: () => program.close(),

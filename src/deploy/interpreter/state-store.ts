@@ -38,7 +38,8 @@ export function stateStore(graph: TaskGraph, given: Readonly<Record<string, unkn
           throw contract(task, `state '${name}' was written but is not declared`, task.writes, name)
       }
       for (const name of task.writes) {
-        if (written[name] === undefined)
+        // Own values alone: everything inherits a `constructor`, which is a fine name for a state.
+        if (!Object.hasOwn(written, name) || written[name] === undefined)
           throw contract(
             task,
             `declared state '${name}' was not written`,

@@ -45,7 +45,8 @@ function realOfExisting(path: string): string {
   }
 }
 
-function outside(field: string, path: string): HorizonError {
+/** The refusal of a path. */
+export function outside(field: string, path: string): HorizonError {
   return new HorizonError('ERR_DEPLOY_LOOP_PATH', 'the path leads out of the project', {
     field,
     expected: 'a path inside the project folder, links included',

@@ -13,8 +13,16 @@ export const variantId = z
 
 const text = (max: number) => z.string().min(1).max(max)
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
-const samples = z.array(z.number().nonnegative()).max(100_000).readonly()
-const runSamples = z.strictObject({ firstOutputMs: samples, gapMs: samples, ratePerSec: samples })
+/** Most samples of one kind that a run may leave in the journal. */
+export const MAX_SAMPLES = 100_000
+
+const samples = z.array(z.number().nonnegative()).max(MAX_SAMPLES).readonly()
+const runSamples = z.strictObject({
+  firstOutputMs: samples,
+  gapMs: samples,
+  ratePerSec: samples,
+  realTimeFactor: z.number().nonnegative().optional(),
+})
 const stage = z.enum(['pilot', 'screen', 'confirm'])
 const fingerprint = z.strictObject({
   platform: z.string(),
@@ -48,7 +56,8 @@ export const budgetSchema = z.strictObject({
 export const eventSchema = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('opened'),
-    format: z.literal(1),
+    /** Grows when the same runs would lead to other verdicts or stages: an older journal cannot be gone on with. */
+    format: z.literal(2),
     name: text(200),
     gates: z.strictObject({ latency: gateSchema, rate: gateSchema, both: gateSchema }),
     budget: budgetSchema,
@@ -100,6 +109,7 @@ export const eventSchema = z.discriminatedUnion('event', [
     /** Medians of the confirmation's runs of the candidate. */
     latencyMs: z.number().nonnegative(),
     ratePerSec: z.number().nonnegative(),
+    realTimeFactor: z.number().nonnegative().optional(),
   }),
   z.strictObject({ event: z.literal('rejected'), id: variantId, why: text(2000) }),
   z.strictObject({ event: z.literal('withdrawn'), id: variantId, reason: text(1000) }),

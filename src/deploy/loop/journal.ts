@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
+  constants,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -18,6 +19,7 @@ import {
 import { dirname } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
 import { eventSchema, type LoopEvent } from './events.js'
+import { openPlain } from './write-inside.js'
 
 /** An event as read, with the sum of its line. */
 export interface JournalLine {
@@ -44,10 +46,11 @@ const GENESIS = '0'.repeat(16)
 
 /** Opens for writing, creating the file if need be. The caller holds the project's lock. */
 export function openJournal(file: string): OpenedJournal {
-  const descriptor = openSync(file, 'a+', 0o644)
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT
+  const descriptor = openPlain(file, flags, 'journal')
   // A new file exists only once its folder is on the disk too.
   syncFolder(dirname(file))
-  const bytes = readFileSync(file)
+  const bytes = readFileSync(descriptor)
   const { lines, intactBytes, newlineMissing } = parse(bytes, file)
   if (intactBytes < bytes.length) ftruncateSync(descriptor, intactBytes)
   if (newlineMissing) writeSync(descriptor, '\n')
@@ -57,8 +60,9 @@ export function openJournal(file: string): OpenedJournal {
   let line = lines.length
   const journal: Journal = {
     append: (event) => {
-      const found = fstatSync(descriptor).size
-      if (found !== size) throw foreign(file, size, found)
+      const { size: found, nlink } = fstatSync(descriptor)
+      // Removed while it is open: what is written now would be on no disk.
+      if (found !== size || nlink === 0) throw foreign(file, size, nlink === 0 ? 'no file' : found)
       const checked = eventSchema.parse(event)
       const next = sumOf(sum, checked)
       const buffer = Buffer.from(`${JSON.stringify({ ...checked, sum: next })}\n`)
@@ -147,7 +151,7 @@ function corrupt(file: string, line: number, text: string): HorizonError {
   })
 }
 
-function foreign(file: string, expected: number, got: number): HorizonError {
+function foreign(file: string, expected: number, got: number | string): HorizonError {
   return new HorizonError('ERR_DEPLOY_LOOP_JOURNAL', 'somebody else wrote to the journal', {
     field: file,
     expected: `${expected} bytes`,

@@ -7,9 +7,11 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
+import { containedPath } from './contained-path.js'
 import type { LoopEvent } from './events.js'
 import { openJournal } from './journal.js'
-import { foldJournal, foldLine, type Ledger } from './ledger.js'
+import { foldJournal, foldLine } from './ledger.js'
+import type { Ledger } from './ledger-state.js'
 import { takeLock } from './lock.js'
 import type { LoopProject } from './loop-project.js'
 
@@ -25,7 +27,10 @@ const LOCK_FILE = 'journal.lock'
 
 /** Opens or begins the loop in the project's folder. */
 export function openLedger(project: LoopProject): LedgerWriter {
-  mkdirSync(project.folder, { recursive: true })
+  const { root, folder } = project
+  mkdirSync(root === undefined ? folder : containedPath(root, folder, 'folder'), {
+    recursive: true,
+  })
   const unlock = takeLock(join(project.folder, LOCK_FILE))
   try {
     const { journal, lines } = openJournal(join(project.folder, JOURNAL_FILE))
@@ -37,7 +42,7 @@ export function openLedger(project: LoopProject): LedgerWriter {
         foldJournal(lines) ??
         foldLine(
           undefined,
-          journal.append({ event: 'opened', format: 1, name, gates, budget, fixed }),
+          journal.append({ event: 'opened', format: 2, name, gates, budget, fixed }),
         )
       requireSame(ledger, project, fixed)
     } catch (error) {
@@ -76,7 +81,10 @@ function requireSame(ledger: Ledger, project: LoopProject, fixed: string): void 
     {
       field: join(project.folder, JOURNAL_FILE),
       expected: 'what was declared before the first measurement',
-      hint: 'Put them back, or begin a new loop in another folder: verdicts of two declarations do not mix',
+      hint:
+        ledger.runsDriven === 0
+          ? `Nothing was measured yet: remove ${project.folder} and begin again, or put them back`
+          : 'Put them back, or begin a new loop in another folder: verdicts of two declarations do not mix',
     },
   )
 }
@@ -84,6 +92,7 @@ function requireSame(ledger: Ledger, project: LoopProject, fixed: string): void 
 function fixedDigest(project: LoopProject): string {
   const { verifyScript, measureScript, tolerances, warmUpRuns, coolDownMs, referenceDigest } =
     project
+  const mediaMsPerOutput = project.mediaMsPerOutput ?? null
   return createHash('sha256')
     .update(
       JSON.stringify([
@@ -93,6 +102,7 @@ function fixedDigest(project: LoopProject): string {
         warmUpRuns,
         coolDownMs,
         referenceDigest,
+        mediaMsPerOutput,
       ]),
     )
     .digest('hex')

@@ -4,54 +4,26 @@
  * can never hold what the program would not have done: no accepted variant without its verified equality and its runs.
  */
 import { HorizonError } from '../../core/errors.js'
-import type { GateDeclaration } from '../gate/declaration.js'
 import type { EventOf, LoopEvent } from './events.js'
 import type { JournalLine } from './journal.js'
 import {
-  judgeStage,
-  type Measurement,
-  measuredPoint,
-  nextStep,
-  requireStep,
-  type StageRecord,
-} from './measurement.js'
+  familyOf,
+  gateOf,
+  type Ledger,
+  lacksRuns,
+  recordOf,
+  stepOf,
+  type VariantRecord,
+} from './ledger-state.js'
+import { judgeStage, measuredPoint, requireStep, type StageRecord } from './measurement.js'
 import {
   advance,
   type NextState,
   REFERENCE,
   SETTLED,
-  type Variant,
   type VariantSpec,
   type VariantState,
 } from './variant.js'
-
-export interface VariantRecord {
-  readonly variant: Variant
-  /** Times it went into implementation. */
-  readonly attempts: number
-  /** Digest of the workspace that passed verification. */
-  readonly digest: string | null
-  readonly measurement: Measurement | null
-  /** Why it is where it is: a difference, a verdict, a reason. */
-  readonly why: string
-  readonly point: { readonly latencyMs: number; readonly ratePerSec: number } | null
-}
-
-export interface Ledger {
-  readonly name: string
-  readonly gates: EventOf<'opened'>['gates']
-  readonly budget: EventOf<'opened'>['budget']
-  readonly fixed: string
-  readonly runsDriven: number
-  /** In order of proposal. */
-  readonly variants: ReadonlyMap<string, VariantRecord>
-  /** Variants measured so far, by family. */
-  readonly measured: ReadonlyMap<string, number>
-  readonly stopped: EventOf<'stopped'> | null
-  /** Sum of the last line: seeds come from it. */
-  readonly head: string
-  readonly lines: number
-}
 
 /** Folds a whole journal. */
 export function foldJournal(lines: readonly JournalLine[]): Ledger | undefined {
@@ -81,26 +53,6 @@ export function foldLine(ledger: Ledger | undefined, line: JournalLine): Ledger 
   return { ...next, head: line.sum, lines: ledger.lines + 1 }
 }
 
-/** The gate of a variant's target. */
-export function gateOf(ledger: Ledger, spec: VariantSpec): GateDeclaration {
-  return ledger.gates[spec.target]
-}
-
-/** Error is counted per target and budget: among those a winner is picked. */
-export function familyOf(spec: VariantSpec): string {
-  return `${spec.target}@${spec.gpus}`
-}
-
-export function recordOf(ledger: Ledger, id: string): VariantRecord {
-  const record = ledger.variants.get(id)
-  if (record !== undefined) return record
-  throw new HorizonError('ERR_DEPLOY_LOOP_UNKNOWN', 'there is no such variant', {
-    field: 'variant',
-    expected: [...ledger.variants.keys()].slice(0, 20).join(', ') || 'a variant that was proposed',
-    got: id,
-  })
-}
-
 function applyEvent(ledger: Ledger, event: LoopEvent, line: JournalLine): Ledger {
   switch (event.event) {
     case 'opened':
@@ -113,8 +65,8 @@ function applyEvent(ledger: Ledger, event: LoopEvent, line: JournalLine): Ledger
       )
       if (event.reason === 'complete' && open.length > 0)
         throw impossible(line, `every variant settled (open: ${open[0]!.variant.spec.id})`)
-      if (event.reason === 'budget' && ledger.runsDriven + 2 <= ledger.budget.runs)
-        throw impossible(line, 'a budget with less than a pair left')
+      if (event.reason === 'budget' && !lacksRuns(ledger))
+        throw impossible(line, 'a budget that the stage in hand or the next pair does not fit')
       return { ...ledger, stopped: event }
     }
     case 'budget':
@@ -178,14 +130,21 @@ function transition(ledger: Ledger, event: Transition, line: JournalLine): Ledge
       const family = familyOf(spec)
       const familyIndex = ledger.measured.get(family) ?? 0
       const measured = new Map(ledger.measured).set(family, familyIndex + 1)
-      return put({ measurement: { familyIndex, stages: [] } }, { measured })
+      return put(
+        { measurement: { familyIndex, expectedGain: spec.expectedGain, stages: [] } },
+        { measured },
+      )
     }
     case 'failed-verification':
       return put({ why: event.why, digest: null, measurement: null })
     case 'accepted': {
       requireStep(stepOf(ledger, record), 'accept', spec.id)
       const point = measuredPoint(record.measurement!)
-      if (point.latencyMs !== event.latencyMs || point.ratePerSec !== event.ratePerSec)
+      if (
+        point.latencyMs !== event.latencyMs ||
+        point.ratePerSec !== event.ratePerSec ||
+        point.realTimeFactor !== event.realTimeFactor
+      )
         throw impossible(
           line,
           `the point its runs give (${point.latencyMs} ms, ${point.ratePerSec}/s)`,
@@ -220,20 +179,25 @@ function measure(
   })
   const earlier = measurement!.stages.slice(0, -1)
   if (event.event === 'stage') {
+    // After a refusal the pilot is made anew; the old one counts no more.
+    const anew = step.do === 'refuse'
+    const { pilotPairs } = gateOf(ledger, record.variant.spec)
+    const due = anew ? ({ do: 'start', stage: 'pilot', pairs: pilotPairs } as const) : step
     if (
-      step.do !== 'start' ||
-      step.stage !== event.stage ||
-      step.pairs !== event.pairs ||
+      due.do !== 'start' ||
+      due.stage !== event.stage ||
+      due.pairs !== event.pairs ||
       event.seed !== ledger.head
     )
       throw impossible(
         line,
-        step.do === 'start'
-          ? `stage ${step.stage} of ${step.pairs} pairs, seed ${ledger.head}`
-          : step.do,
+        due.do === 'start'
+          ? `stage ${due.stage} of ${due.pairs} pairs, seed ${ledger.head}`
+          : due.do,
       )
     const { stage, pairs, seed, environment } = event
-    return put([...measurement!.stages, { stage, pairs, seed, environment, done: [], looks: [] }])
+    const before = anew ? [] : measurement!.stages
+    return put([...before, { stage, pairs, seed, environment, done: [], looks: [] }])
   }
   if (event.event === 'pair') {
     if (
@@ -270,10 +234,6 @@ function measure(
     ...earlier,
     { ...step.stage, looks: [...step.stage.looks, { pairs, outcome, improvement }] },
   ])
-}
-
-function stepOf(ledger: Ledger, record: VariantRecord) {
-  return nextStep(record.measurement!, gateOf(ledger, record.variant.spec))
 }
 
 function impossible(line: JournalLine, expected: string): HorizonError {

@@ -2,7 +2,7 @@
  * @module
  * One writer per project. The lock file names its owner; a lock whose owner is gone (kill -9 leaves it behind) is taken over.
  */
-import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { HorizonError } from '../../core/errors.js'
 
 /** Takes the lock; returns what gives it back. */
@@ -29,7 +29,9 @@ export function takeLock(file: string): () => void {
 /** The content is written aside and linked into place, so that a lock is never seen without its owner. */
 function tryCreate(file: string, content: string): boolean {
   const aside = `${file}.new-${process.pid}`
-  writeFileSync(aside, content)
+  // Made new, never written through: what lies there is left over from a process of the same number, or a link.
+  rmSync(aside, { force: true })
+  writeFileSync(aside, content, { flag: 'wx' })
   try {
     linkSync(aside, file)
     return true

@@ -11,6 +11,8 @@ import { DEFAULT_GATES } from './loop-project.js'
 const path = z.string().min(1).max(400)
 const command = z.array(z.string().min(1)).min(1).max(64)
 const env = z.record(z.string(), z.string()).default({})
+/** Longest silence of a request before it counts as failed. */
+const idleMs = z.number().positive().max(3_600_000).default(120_000)
 const readyMs = z.number().positive().max(3_600_000).default(120_000)
 
 /** A program that speaks the harness's JSON lines. */
@@ -20,6 +22,7 @@ const program = z.strictObject({
   command,
   env,
   readyMs,
+  idleMs,
 })
 /** A server with an OpenAI-compatible API; with a command it is started first and ended afterwards. */
 const openai = z.strictObject({
@@ -31,6 +34,7 @@ const openai = z.strictObject({
   command: command.optional(),
   env,
   readyMs,
+  idleMs,
 })
 const backend = z.discriminatedUnion('kind', [program, openai])
 
@@ -53,7 +57,7 @@ export const loopFileSchema = z.strictObject({
   /** How a variant is started, in its workspace; a workspace begins as a copy of `template`. */
   candidate: z.strictObject({ template: path.optional(), backend }),
   /** The pipeline's nodes as a program, for the interpreter. */
-  nodes: z.strictObject({ folder: path.optional(), command, env }).optional(),
+  nodes: z.strictObject({ folder: path.optional(), command, env, idleMs }).optional(),
   /** Values of states that are there beforehand, by qualified name. */
   given: z.record(z.string(), z.unknown()).default({}),
   verify: script,
@@ -75,6 +79,8 @@ export const loopFileSchema = z.strictObject({
       both: gateSchema.prefault(structuredClone(DEFAULT_GATES.both) as never),
     })
     .prefault({}),
+  /** Media time in one output (a chunk of audio, some frames): with it runs get a real-time factor. */
+  mediaMsPerOutput: z.number().positive().max(3_600_000).optional(),
   budget: budgetSchema.default({ runs: 2000 }),
   warmUpRuns: z.int().min(0).max(100).default(1),
   coolDownMs: z.number().min(0).max(600_000).default(0),

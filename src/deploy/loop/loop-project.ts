@@ -26,6 +26,8 @@ export interface LegalFinding {
 
 export interface LoopProject {
   readonly name: string
+  /** Nothing outside it is written. @default `folder` */
+  readonly root?: string
   /** Where the journal and the workspaces live; made when missing. */
   readonly folder: string
   readonly gates: Readonly<Record<Target, GateDeclaration>>
@@ -44,6 +46,8 @@ export interface LoopProject {
   /** Inputs of one timed run. */
   readonly measureScript: readonly ScriptedRequest[]
   readonly tolerances: Tolerances
+  /** Media time in one output, for the real-time factor; absent where outputs are no media. */
+  readonly mediaMsPerOutput?: number
   /** Untimed runs after a backend started. */
   readonly warmUpRuns: number
   /** Pause between runs, so that one does not heat the next. */

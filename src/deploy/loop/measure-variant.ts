@@ -9,8 +9,8 @@ import type { Side } from '../gate/run-order.js'
 import type { Backend } from '../harness/backend.js'
 import type { ScriptedRequest } from '../harness/drive.js'
 import { fingerprint, sameEnvironment } from '../harness/fingerprint.js'
-import type { LoopEvent } from './events.js'
-import { gateOf, type Ledger, recordOf } from './ledger.js'
+import type { LoopEvent, MeasureStage } from './events.js'
+import { gateOf, type Ledger, recordOf, runsDue, stepOf } from './ledger-state.js'
 import type { LoopProject } from './loop-project.js'
 import {
   judgeStage,
@@ -25,7 +25,7 @@ import { digestOf } from './workspace.js'
 
 /** Where a measurement stands when the call returns. Interim effects are not part of it: looking is not free. */
 export interface MeasureProgress {
-  readonly state: VariantState | 'budget-stop'
+  readonly state: VariantState | 'budget-stop' | 'refused'
   readonly stage: string
   readonly pairsDone: number
   readonly pairsPlanned: number
@@ -53,18 +53,21 @@ export async function measureVariant(
   const changed = changedWorkspace(context, id)
   if (changed !== undefined) return changed
   const deadline = performance.now() + maxMs
+  // Refused before: whoever asks again may have quietened the machine.
+  if (stepOf(context.ledger(), recordOf(context.ledger(), id)).do === 'refuse')
+    startStage(context, id, 'pilot', gateOf(context.ledger(), spec).pilotPairs)
   const open = openOnce(context, id)
   try {
     for (;;) {
       const measurement = recordOf(context.ledger(), id).measurement!
       const step = nextStep(measurement, gateOf(context.ledger(), spec))
+      const left = context.ledger().budget.runs - context.ledger().runsDriven
+      if (left < runsDue(step)) return stopForBudget(context, id, runsDue(step))
       if (step.do === 'start') {
-        const { stage, pairs } = step
-        const environment = fingerprint()
-        record({ event: 'stage', id, stage, pairs, seed: context.ledger().head, environment })
+        startStage(context, id, step.stage, step.pairs)
+      } else if (step.do === 'refuse') {
+        return { ...progressOf(context, id), state: 'refused', why: `${step.why}. ${REFUSED}` }
       } else if (step.do === 'pair') {
-        if (context.ledger().runsDriven + 2 > context.ledger().budget.runs)
-          return stopForBudget(context, id)
         requireSameEnvironment(id, step.stage.environment)
         const failure = await runPair(context, id, step, await open(step.stage.stage === 'pilot'))
         if (failure !== undefined) return failure
@@ -88,6 +91,14 @@ export async function measureVariant(
   } finally {
     await open.close()
   }
+}
+
+const REFUSED =
+  'Quieten the machine and measure again (a new pilot costs no error), or withdraw the variant with this reason; more pairs or a larger detectEffect need a new loop'
+
+function startStage(context: MeasureContext, id: string, stage: MeasureStage, pairs: number): void {
+  const seed = context.ledger().head
+  context.record({ event: 'stage', id, stage, pairs, seed, environment: fingerprint() })
 }
 
 /** Runs both sides in their drawn order and journals them as one line; half a pair leaves no trace. */
@@ -192,17 +203,19 @@ function openOnce(context: MeasureContext, id: string) {
 function isDecided(context: MeasureContext, id: string): boolean {
   const { measurement, variant } = recordOf(context.ledger(), id)
   const step = nextStep(measurement!, gateOf(context.ledger(), variant.spec))
-  return step.do === 'accept' || step.do === 'reject' || step.do === 'judge'
+  return ['accept', 'reject', 'refuse', 'judge'].includes(step.do)
 }
 
-function stopForBudget(context: MeasureContext, id: string): MeasureProgress {
-  const { runs } = context.ledger().budget
-  context.record({
-    event: 'stopped',
-    reason: 'budget',
-    detail: `${runs} runs allowed, ${context.ledger().runsDriven} driven`,
-  })
-  return { ...progressOf(context, id), state: 'budget-stop', why: 'the budget of runs is used up' }
+/** Before a stage that does not fit is begun: half of one is evidence of nothing. */
+function stopForBudget(context: MeasureContext, id: string, due: number): MeasureProgress {
+  const { budget, runsDriven } = context.ledger()
+  const detail = `${budget.runs} runs allowed, ${runsDriven} driven, ${due} due for ${id}`
+  context.record({ event: 'stopped', reason: 'budget', detail })
+  return {
+    ...progressOf(context, id),
+    state: 'budget-stop',
+    why: `the budget of runs does not hold what is due: ${detail}`,
+  }
 }
 
 function requireSameEnvironment(id: string, before: ReturnType<typeof fingerprint>): void {

@@ -4,7 +4,7 @@
  * before the next begins, so that a process killed at any instant leaves a loop that goes on where it was. There is no step
  * that takes a number from the caller: what is accepted was driven here.
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
 import { requireEnoughRequests } from '../gate/declaration.js'
@@ -12,8 +12,9 @@ import type { Backend } from '../harness/backend.js'
 import type { Clock } from '../harness/clock.js'
 import { describeDifference, firstDifference } from '../harness/compare.js'
 import { drive, outputsOf, type ScriptedRequest } from '../harness/drive.js'
+import { containedPath } from './contained-path.js'
 import type { LoopEvent } from './events.js'
-import { gateOf, type Ledger, recordOf } from './ledger.js'
+import { gateOf, type Ledger, recordOf } from './ledger-state.js'
 import { openLedger } from './ledger-writer.js'
 import type { LegalFinding, LoopProject } from './loop-project.js'
 import { type MeasureProgress, measureVariant } from './measure-variant.js'
@@ -67,8 +68,15 @@ export interface MeasuredLoop {
 /** Opens the project's loop, or begins it. Takes the project's lock until `close`. */
 export function openLoop(project: LoopProject): MeasuredLoop {
   const { ledger, record, close } = openLedger(project)
-  const variantsFolder = join(project.folder, 'variants')
-  mkdirSync(variantsFolder, { recursive: true })
+  const folder = realpathSync(project.folder)
+  const root = project.root ?? folder
+  const variantsFolder = join(folder, 'variants')
+  try {
+    mkdirSync(containedPath(root, variantsFolder, 'folder'), { recursive: true })
+  } catch (error) {
+    close()
+    throw error
+  }
   /** A step that the types allow from the state the variant is known to be in. */
   const move = <S extends VariantState>(
     _from: Variant<S>,
@@ -116,7 +124,7 @@ export function openLoop(project: LoopProject): MeasuredLoop {
       const { spec } = variant
       requireEnoughRequests(gateOf(ledger(), spec), project.measureScript.length)
       const template = spec.against === REFERENCE ? project.template : workspaceOf(spec.against)
-      const workspace = makeWorkspace(variantsFolder, id, template)
+      const workspace = makeWorkspace(variantsFolder, id, template, root)
       move(variant, 'implementing', { event: 'implementing', id })
       return { workspace }
     },
@@ -178,7 +186,7 @@ export function openLoop(project: LoopProject): MeasuredLoop {
     move(verifying, 'failed-verification', {
       event: 'failed-verification',
       id,
-      why: why.slice(0, 2000),
+      why: why.slice(0, 2000) || 'it failed without a word',
     })
     return { equal: false, why }
   }

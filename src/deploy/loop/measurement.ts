@@ -9,7 +9,7 @@ import type { GateDeclaration } from '../gate/declaration.js'
 import { confirmAlpha } from '../gate/family.js'
 import { judge, type Outcome, type Verdict } from '../gate/judge.js'
 import { type PairedRuns, PROBABILITY, quantile } from '../gate/metric.js'
-import { type PilotReport, sizeFromPilot } from '../gate/pilot.js'
+import { type PilotReport, pilotLength, refusal, sizeFromPilot } from '../gate/pilot.js'
 import { type PlannedRun, runOrder } from '../gate/run-order.js'
 import type { EventOf, MeasureStage } from './events.js'
 
@@ -30,6 +30,8 @@ export interface StageRecord {
 export interface Measurement {
   /** How many variants of the family were measured before: sets the price of the confirmation. */
   readonly familyIndex: number
+  /** Share of time that its proposal promises to save; null when nobody predicted. */
+  readonly expectedGain: number | null
   readonly stages: readonly StageRecord[]
 }
 
@@ -48,6 +50,8 @@ export type MeasurementStep =
       readonly order: readonly PlannedRun[]
     }
   | { readonly do: 'judge'; readonly stage: StageRecord; readonly look: number }
+  /** After a pilot that shows the stages to be in vain. Nothing was spent: another pilot may follow, on a quieter machine. */
+  | { readonly do: 'refuse'; readonly why: string }
   | { readonly do: 'accept' }
   | { readonly do: 'reject'; readonly why: string }
 
@@ -71,7 +75,7 @@ export function nextStep(measurement: Measurement, gate: GateDeclaration): Measu
     return { do: 'pair', stage: current, pair, order }
   }
   return current.stage === 'pilot'
-    ? sized(measurement, gate, 'screen')
+    ? afterPilot(measurement, gate)
     : { do: 'judge', stage: current, look: current.looks.length }
 }
 
@@ -98,17 +102,27 @@ export function stageAlpha(
   return stage === 'confirm' ? confirmAlpha(gate, measurement.familyIndex) : gate.screenAlpha
 }
 
+/** A candidate's figures. */
+export interface MeasuredPoint {
+  readonly latencyMs: number
+  readonly ratePerSec: number
+  /** Time taken over media time made; absent where no media time was declared. */
+  readonly realTimeFactor?: number | undefined
+}
+
 /** The candidate as its confirmation saw it: medians over runs of the runs' medians. */
-export function measuredPoint(measurement: Measurement): { latencyMs: number; ratePerSec: number } {
-  const stage = measurement.stages.at(-1)!
+export function measuredPoint(measurement: Measurement): MeasuredPoint {
+  const runs = measurement.stages.at(-1)!.done.map((pair) => pair.candidate)
+  const median = (values: readonly number[]): number =>
+    Number(quantile(values, PROBABILITY.median).toFixed(6))
   const over = (sample: 'firstOutputMs' | 'ratePerSec'): number =>
-    Number(
-      quantile(
-        stage.done.map((pair) => quantile(pair.candidate[sample], PROBABILITY.median)),
-        PROBABILITY.median,
-      ).toFixed(6),
-    )
-  return { latencyMs: over('firstOutputMs'), ratePerSec: over('ratePerSec') }
+    median(runs.map((run) => quantile(run[sample], PROBABILITY.median)))
+  const factors = runs.flatMap((run) => run.realTimeFactor ?? [])
+  return {
+    latencyMs: over('firstOutputMs'),
+    ratePerSec: over('ratePerSec'),
+    ...(factors.length > 0 && { realTimeFactor: median(factors) }),
+  }
 }
 
 /** Refuses a measurement event that is not the step that follows. */
@@ -130,12 +144,45 @@ function lookPoints(stage: StageRecord, gate: GateDeclaration): readonly number[
   return gate.looks.map((look) => Math.ceil(look.at * stage.pairs))
 }
 
+/** What the pilot says of the harder of the two stages; undefined before its first runs are done. */
+export function pilotReport(
+  measurement: Measurement,
+  gate: GateDeclaration,
+): PilotReport | undefined {
+  const first = measurement.stages[0]
+  if (first === undefined || first.done.length < first.pairs) return undefined
+  const screen = reportOf(measurement, gate, 'screen')
+  const confirm = reportOf(measurement, gate, 'confirm')
+  return confirm.wanted > screen.wanted ? confirm : screen
+}
+
+/** A longer pilot, the screening, or none of it. */
+function afterPilot(measurement: Measurement, gate: GateDeclaration): MeasurementStep {
+  const harder = pilotReport(measurement, gate)!
+  const have = harder.pilotPairs
+  const missing = pilotLength(harder, gate) - have
+  // At most doubled: what a short pilot asks for is itself uncertain.
+  if (missing > 0) return { do: 'start', stage: 'pilot', pairs: Math.min(missing, have) }
+  const why = refusal(harder, gate, measurement.expectedGain ?? 0)
+  return why === undefined ? sized(measurement, gate, 'screen') : { do: 'refuse', why }
+}
+
 function sized(
   measurement: Measurement,
   gate: GateDeclaration,
   stage: 'screen' | 'confirm',
 ): MeasurementStep {
-  const pilot = measurement.stages[0]!
-  const report = sizeFromPilot(pilot.done, gate, stageAlpha(measurement, gate, stage), pilot.seed)
-  return { do: 'start', stage, pairs: report.pairs, pilot: report }
+  const pilot = reportOf(measurement, gate, stage)
+  return { do: 'start', stage, pairs: pilot.pairs, pilot }
+}
+
+/** What all pilot runs together say about a stage. */
+function reportOf(
+  measurement: Measurement,
+  gate: GateDeclaration,
+  stage: 'screen' | 'confirm',
+): PilotReport {
+  const pilots = measurement.stages.filter((item) => item.stage === 'pilot')
+  const runs = pilots.flatMap((item) => item.done)
+  return sizeFromPilot(runs, gate, stageAlpha(measurement, gate, stage), pilots[0]!.seed)
 }

@@ -2,7 +2,7 @@
  * @module
  * What to do next, in words and as data: finish what is begun, then the most promising proposal.
  */
-import type { Ledger } from './ledger.js'
+import { type Ledger, stepOf, type VariantRecord } from './ledger-state.js'
 import { rankOpen } from './rank.js'
 import type { VariantState } from './variant.js'
 
@@ -35,11 +35,18 @@ export function nextAction(ledger: Ledger): NextAction {
     }
   const [best] = rankOpen(ledger)
     .map((ranked) => ({ ranked, record: ledger.variants.get(ranked.id)! }))
-    // The ranking is by promise; a stable sort keeps it within one urgency.
-    .sort((a, b) => URGENCY[a.record.variant.state]!.rank - URGENCY[b.record.variant.state]!.rank)
+    .map((item) => ({ ...item, refused: refusalOf(ledger, item.record) }))
+    // The ranking is by promise; a stable sort keeps it within one urgency. What was refused waits for everything else.
+    .sort((a, b) => urgencyOf(a) - urgencyOf(b))
   if (best === undefined)
     return { do: 'propose', why: 'no variant was proposed yet: seed the queue from the analysis' }
   const { variant, why } = best.record
+  if (best.refused !== undefined)
+    return {
+      do: 'measure',
+      variant: best.ranked.id,
+      why: `${best.refused}; on a quieter machine measure it again, else withdraw it with this reason`,
+    }
   const reason = variant.state === 'failed-verification' ? `it failed: ${why}` : best.ranked.why
   return {
     do: URGENCY[variant.state]!.do,
@@ -47,3 +54,19 @@ export function nextAction(ledger: Ledger): NextAction {
     why: `${variant.state}; ${reason}`,
   }
 }
+
+/** Why the pilot of a variant refused its stages, or undefined. */
+function refusalOf(ledger: Ledger, record: VariantRecord): string | undefined {
+  if (record.variant.state !== 'measuring') return undefined
+  const step = stepOf(ledger, record)
+  return step.do === 'refuse' ? step.why : undefined
+}
+
+function urgencyOf(item: {
+  readonly record: VariantRecord
+  readonly refused: string | undefined
+}): number {
+  return item.refused === undefined ? URGENCY[item.record.variant.state]!.rank : LAST
+}
+
+const LAST = 9

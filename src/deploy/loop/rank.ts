@@ -4,7 +4,7 @@
  * and is never stored. Scores order the work; no score ever accepts anything.
  */
 import { createHash } from 'node:crypto'
-import type { Ledger, VariantRecord } from './ledger.js'
+import type { Ledger, VariantRecord } from './ledger-state.js'
 import { REFERENCE, SETTLED, type Target, type VariantSpec } from './variant.js'
 
 export interface RankedVariant {

@@ -8,6 +8,7 @@ import type { Side } from '../gate/run-order.js'
 import type { Backend, BackendSession } from '../harness/backend.js'
 import { describeDifference, firstDifference } from '../harness/compare.js'
 import { drive, measureRun, outputsOf } from '../harness/drive.js'
+import { MAX_SAMPLES } from './events.js'
 import type { LoopProject } from './loop-project.js'
 
 export interface TimedSides {
@@ -46,7 +47,10 @@ export async function openSides(
         const records = await drive(sessions.get(where)!, project.measureScript, project.clock)
         const difference = firstDifference(expected, outputsOf(records), project.tolerances)
         if (difference !== undefined) return { unequal: describeDifference(difference) }
-        return { samples: rounded(measureRun(records)) }
+        const samples = rounded(measureRun(records, project.mediaMsPerOutput))
+        if (Math.max(samples.gapMs.length, samples.ratePerSec.length) > MAX_SAMPLES)
+          return { unequal: `a run has more than ${MAX_SAMPLES} samples; shorten 'measure'` }
+        return { samples }
       } catch (error) {
         return { unequal: messageOf(error) }
       }
@@ -65,6 +69,9 @@ function rounded(samples: RunSamples): RunSamples {
     firstOutputMs: round(samples.firstOutputMs),
     gapMs: round(samples.gapMs),
     ratePerSec: round(samples.ratePerSec),
+    ...(samples.realTimeFactor !== undefined && {
+      realTimeFactor: Number(samples.realTimeFactor.toFixed(4)),
+    }),
   }
 }
 

@@ -3,27 +3,41 @@
  * A variant's own folder. Its digest is taken when equality is verified and again before and after it is timed: what is
  * accepted is what was verified, byte for byte.
  */
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import {
+  closeSync,
+  constants,
   cpSync,
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
-  readFileSync,
+  readSync,
+  realpathSync,
   renameSync,
   rmSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { HorizonError } from '../../core/errors.js'
-import { containedPath } from './contained-path.js'
+import { containedPath, isInside, outside } from './contained-path.js'
 
 /** Where backends may write while they run; not part of what is verified. */
 const SCRATCH = 'out'
 
-/** Makes `folder/<id>` as a copy of `template`, or leaves it as it is if it is there. Never half a copy. */
-export function makeWorkspace(folder: string, id: string, template: string | undefined): string {
+/**
+ * Makes `folder/<id>` as a copy of `template`, or leaves it as it is if it is there. Never half a copy, and nowhere but below
+ * `root`, whatever links `folder` leads through.
+ */
+export function makeWorkspace(
+  folder: string,
+  id: string,
+  template: string | undefined,
+  root: string = folder,
+): string {
   const workspace = containedPath(folder, id, 'variant')
+  if (!isInside(realpathSync(root), workspace)) throw outside('variant', workspace)
   if (existsSync(workspace)) return workspace
   const aside = `${workspace}.new-${process.pid}`
   rmSync(aside, { recursive: true, force: true })
@@ -41,10 +55,24 @@ export function makeWorkspace(folder: string, id: string, template: string | und
 export function digestOf(workspace: string): string {
   const hash = createHash('sha256')
   for (const path of filesBelow(workspace, '')) {
-    const content = readFileSync(join(workspace, path))
-    hash.update(`${path.length}:${path}:${content.length}:`).update(content)
+    addFile(hash, join(workspace, path), path)
   }
   return hash.digest('hex')
+}
+
+/** By pieces: a workspace may hold a model. */
+function addFile(hash: Hash, file: string, path: string): void {
+  const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+  try {
+    hash.update(`${path.length}:${path}:${fstatSync(descriptor).size}:`)
+    const piece = Buffer.allocUnsafe(2 ** 20)
+    for (let read = 1; read > 0; ) {
+      read = readSync(descriptor, piece)
+      hash.update(piece.subarray(0, read))
+    }
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 function filesBelow(root: string, below: string): string[] {

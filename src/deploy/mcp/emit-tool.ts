@@ -2,8 +2,7 @@
  * @module
  * The deploy files of a plan, line by line, or written into the project.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { HorizonError } from '../../core/errors.js'
 import { machine } from '../bounds/machine.js'
@@ -11,7 +10,7 @@ import type { EmittedFile } from '../emit/engine-stages.js'
 import { emitMermaid } from '../emit/mermaid.js'
 import { emitSglangOmni } from '../emit/sglang-omni.js'
 import { emitVllmOmni } from '../emit/vllm-omni.js'
-import { containedPath } from '../loop/contained-path.js'
+import { writeInside } from '../loop/write-inside.js'
 import { plan } from '../search/plan.js'
 import { planInput } from './static-tools.js'
 import { APPENDS, cursorInput, defineTool, nextCursor, offsetOf } from './tool.js'
@@ -80,15 +79,13 @@ export const emitTool = defineTool({
 
 /** Writes one file below the project, never over a different one; returns its path relative to it. */
 function write(root: string, folder: string, file: EmittedFile): string {
-  const target = containedPath(root, join(folder, file.name), 'folder')
-  if (existsSync(target) && readFileSync(target, 'utf8') !== file.text) {
+  const path = join(folder, file.name)
+  if (writeInside(root, path, file.text, 'folder') === 'different') {
     throw new HorizonError('ERR_DEPLOY_EMIT', 'a different file of that name is there', {
-      field: join(folder, file.name),
+      field: path,
       expected: 'a folder of its own, for example deploy-out',
       hint: 'Choose another folder, or move the file away',
     })
   }
-  mkdirSync(dirname(target), { recursive: true })
-  writeFileSync(target, file.text)
-  return join(folder, file.name)
+  return path
 }

@@ -44,8 +44,12 @@ export function fitAnswer(answer: Answer, maxBytes = MAX_ANSWER_BYTES): FittedRe
 
 /** An error result: what is wrong and what to do next. */
 export function failure(text: string, maxBytes = MAX_ANSWER_BYTES): FittedResult {
-  const limit = Math.min(2000, Math.floor(maxBytes / 6))
-  return { content: [{ type: 'text', text: String(clip(text, limit)) }], isError: true }
+  // Halved until it fits: one character may take twelve bytes once it is written as JSON.
+  for (let limit = 2000; ; limit = limit >> 1) {
+    const content = [{ type: 'text' as const, text: String(clip(text, limit)) }]
+    if (limit === 0 || bytesOf({ content, isError: true }) <= maxBytes)
+      return { content, isError: true }
+  }
 }
 
 /** As many items as fit, with the cursor of the next page. */

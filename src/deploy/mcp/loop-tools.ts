@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { HorizonError } from '../../core/errors.js'
 import { variantSpecSchema } from '../loop/events.js'
 import { interpretProject } from '../loop/interpret-project.js'
-import { recordOf } from '../loop/ledger.js'
+import { recordOf } from '../loop/ledger-state.js'
 import type { MeasuredLoop } from '../loop/measured-loop.js'
 import { rankOpen } from '../loop/rank.js'
 import type { VariantSpec } from '../loop/variant.js'
@@ -102,7 +102,7 @@ export const recordTool = defineTool({
   name: 'record',
   title: 'Take a variant a step further',
   description:
-    "implement: makes the variant's workspace, where you then write it. verify: drives it and the reference with the same inputs and compares all outputs. measure: runs the gate for up to maxSeconds; call again until there is a verdict. withdraw: takes it out, with a reason. Numbers are never taken from you.",
+    "implement: makes the variant's workspace, where you then write it. verify: drives it and the reference with the same inputs and compares all outputs. measure: runs the gate for up to maxSeconds; call again until the state is no longer 'measuring' ('refused': the pilot shows that this machine is too noisy for the pairs that are allowed). withdraw: takes it out, with a reason. Numbers are never taken from you.",
   input: z.strictObject({
     variant: variantSpecSchema.shape.id,
     step: z.enum(['implement', 'verify', 'measure', 'withdraw']),

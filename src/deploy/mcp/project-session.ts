@@ -1,11 +1,14 @@
 /**
  * @module
  * The one project a server works on: its files, read anew for every call, and its loop, opened at the first call that needs
- * it and held until the server ends.
+ * it and held until the server ends, or until its declaration is changed or its journal removed: then it is opened anew, and
+ * says what is wrong with that.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReadPipeline } from '../ir/read-pipeline.js'
+import type { TaskGraph } from '../ir/task-graph.js'
+import { JOURNAL_FILE } from '../loop/ledger-writer.js'
 import { type MeasuredLoop, openLoop } from '../loop/measured-loop.js'
 import {
   LOOP_FILE,
@@ -26,6 +29,13 @@ export interface ProjectSession {
 
 export function projectSession(root: string): ProjectSession {
   let loop: MeasuredLoop | undefined
+  let declared = ''
+  let declaredGraph: TaskGraph | undefined
+  let journal = ''
+  const close = (): void => {
+    loop?.close()
+    loop = undefined
+  }
   return {
     root,
     pipeline: (path) => {
@@ -35,12 +45,21 @@ export function projectSession(root: string): ProjectSession {
     },
     project: () => readLoopProject(root),
     loop: () => {
-      loop ??= openLoop(readLoopProject(root).project)
+      const file = readLoopFile(root)
+      // The same text gives the same graph.
+      const { graph } = readProjectPipeline(root, file.pipeline)
+      const now = JSON.stringify(file)
+      const changed = declared !== now || declaredGraph !== graph
+      if (loop !== undefined && (changed || !existsSync(journal))) close()
+      if (loop === undefined) {
+        const { project } = readLoopProject(root)
+        loop = openLoop(project)
+        declared = now
+        declaredGraph = graph
+        journal = join(project.folder, JOURNAL_FILE)
+      }
       return loop
     },
-    close: () => {
-      loop?.close()
-      loop = undefined
-    },
+    close,
   }
 }

@@ -8,8 +8,8 @@ import { RULES } from '../analysis/rules.js'
 import { familyAlphaLeft } from '../gate/family.js'
 import type { TaskGraph } from '../ir/task-graph.js'
 import { analysisOf, findingName } from '../loop/findings.js'
-import { gateOf, type Ledger, type VariantRecord } from '../loop/ledger.js'
-import { stageAlpha } from '../loop/measurement.js'
+import { gateOf, type Ledger, type VariantRecord } from '../loop/ledger-state.js'
+import { type MeasuredPoint, pilotReport, stageAlpha } from '../loop/measurement.js'
 import { paretoFront, realised } from '../loop/rank.js'
 import { NEXT_STATES, SETTLED } from '../loop/variant.js'
 import { cursorInput, defineTool, nextCursor, offsetOf, READ_ONLY } from './tool.js'
@@ -35,6 +35,7 @@ export const statusTool = defineTool({
         gpus: z.int(),
         latencyMs: z.number(),
         ratePerSec: z.number(),
+        realTimeFactor: z.number().optional(),
       }),
     ),
     variants: z.array(
@@ -141,16 +142,28 @@ function explainVariant(ledger: Ledger, record: VariantRecord): string[] {
         : `, one-sided level ${stageAlpha(record.measurement!, gate, stage.stage).toPrecision(3)}`
     return `${stage.stage}: ${stage.done.length} of ${stage.pairs} pairs${alpha}${looks && `: ${looks}`}`
   })
+  const pilot = record.measurement && pilotReport(record.measurement, gate)
+  const needs = (pilot?.metrics ?? []).map(
+    (item) =>
+      `the pilot's noise: ${item.metric} needs ${item.neededPairs} pairs to show ${100 * gate.detectEffect} %; ${pilot!.pairs} show ${(100 * item.detectable).toFixed(1)} %`,
+  )
   return [
     `${state}: ${record.why || spec.title}`,
     `legal by ${spec.finding.rule} (${spec.finding.id}): ${spec.finding.why}`,
     `targets ${spec.bottleneck} for ${spec.target} on ${spec.gpus} GPUs, against ${spec.against}`,
+    ...needs,
     ...stages,
-    ...(record.point
-      ? [`measured ${record.point.latencyMs} ms to first output, ${record.point.ratePerSec}/s`]
-      : []),
+    ...(record.point ? [pointText(record.point)] : []),
     next === '' ? 'settled' : `may become ${next}`,
   ]
+}
+
+function pointText({ latencyMs, ratePerSec, realTimeFactor }: MeasuredPoint): string {
+  const factor =
+    realTimeFactor === undefined
+      ? ''
+      : `, real-time factor ${realTimeFactor} (${realTimeFactor > 1 ? 'a user waits for the stream' : 'keeps up with playback'})`
+  return `measured ${latencyMs} ms to first output, ${ratePerSec}/s${factor}`
 }
 
 function explainGate(ledger: Ledger): string[] {
@@ -162,7 +175,7 @@ function explainGate(ledger: Ledger): string[] {
       ({ metric, margin }) => `${metric.sample}.${metric.statistic} within ${100 * margin} %`,
     )
     const guarded = guards.length > 0 ? `, while ${guards.join(' and ')}` : ''
-    return `${target}: ${primary} must improve by more than ${100 * gate.minimumEffect} %${guarded}; family error ${gate.familyAlpha}, pairs ${gate.minPairs} to ${gate.maxPairs}`
+    return `${target}: ${primary} must improve by more than ${100 * gate.minimumEffect} %${guarded}; family error ${gate.familyAlpha}, pairs ${gate.minPairs} to ${gate.maxPairs}, as many as show ${100 * gate.detectEffect} %`
   })
   const left = [...ledger.measured].map(([family, measured]) => {
     const gate = ledger.gates[family.split('@')[0] as keyof Ledger['gates']]

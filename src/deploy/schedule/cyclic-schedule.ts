@@ -7,8 +7,12 @@ import { deploymentBounds, lowestLatency } from '../bounds/deployment-bounds.js'
 import { pathBound } from '../bounds/path-bound.js'
 import { exceeds, type TimedGraph } from '../bounds/timed-graph.js'
 import { workBound } from '../bounds/work-bound.js'
-import { type PlaceRule, placeInOrder, priorityOrders, relate } from './list-order.js'
-import { seededRandom } from './random.js'
+import { seededRandom } from '../seeded-random.js'
+import { type PlaceRule, placeInOrder, placeInSlots, priorityOrders, relate } from './list-order.js'
+import { turnSlots } from './turn-slots.js'
+
+/** Steps of the search for slots that keep every cycle. */
+const TURNS = 2000
 
 export interface CyclicSchedule {
   readonly periodMs: number
@@ -44,7 +48,13 @@ export function scheduleAt(
   const relations = relate(graph)
   let best: CyclicSchedule | undefined
   const rules: readonly PlaceRule[] = ['earliest', 'flush', 'slots']
-  const random = seededRandom((options.seed ?? 1) + 1)
+  const random = seededRandom((options.seed ?? 1) + 1).uniform
+  const slots = turnSlots(graph, periodMs, seededRandom((options.seed ?? 1) + 2).uniform, TURNS)
+  if (slots !== undefined) {
+    const startMs = placeInSlots(graph, relations, relations.order, periodMs, slots)
+    if (startMs !== undefined) best = measure(graph, periodMs, startMs)
+    if (best !== undefined && !exceeds(best.firstOutputMs, goalMs)) return best
+  }
   let index = 0
   for (const order of priorityOrders(graph, relations, options.orders ?? 48, options.seed ?? 1)) {
     for (const rule of rules) {

@@ -5,8 +5,8 @@
  * and the order is run again, until nothing moves.
  */
 import type { TimedEdge, TimedGraph } from '../bounds/timed-graph.js'
+import { seededRandom } from '../seeded-random.js'
 import { periodTable, slackOf } from './period-table.js'
-import { seededRandom } from './random.js'
 
 /**
  * `earliest`: the first gap that is long enough. `flush`: only where no sliver of time is lost on a resource.
@@ -65,17 +65,33 @@ export function placeInOrder(
   rule: PlaceRule,
   slotOrder: readonly number[] = order,
 ): number[] | undefined {
+  if (rule !== 'slots') return place(graph, relations, order, periodMs, rule, undefined)
+  const ordered = slotOrder.filter((node) => graph.periodic[node])
+  const slots = slotsOf(graph, ordered, periodMs)
+  return slots && place(graph, relations, order, periodMs, rule, slots)
+}
+
+/** Starts of all nodes where each has a slot of the period already; undefined where cycles forbid these slots. */
+export function placeInSlots(
+  graph: TimedGraph,
+  relations: Relations,
+  order: readonly number[],
+  periodMs: number,
+  slots: readonly number[],
+): number[] | undefined {
+  return place(graph, relations, order, periodMs, 'slots', slots)
+}
+
+function place(
+  graph: TimedGraph,
+  relations: Relations,
+  order: readonly number[],
+  periodMs: number,
+  rule: PlaceRule,
+  slots: readonly number[] | undefined,
+): number[] | undefined {
   const slack = slackOf(periodMs)
   const periodic = order.filter((node) => graph.periodic[node])
-  const slots =
-    rule === 'slots'
-      ? slotsOf(
-          graph,
-          slotOrder.filter((node) => graph.periodic[node]),
-          periodMs,
-        )
-      : undefined
-  if (rule === 'slots' && slots === undefined) return undefined
   const release = [...relations.releaseMs]
   for (let round = 0; round <= periodic.length + 2; round += 1) {
     const start = [...release]
@@ -171,7 +187,7 @@ export function* priorityOrders(
           tail[edge.from]!,
           graph.tauMs[edge.from]! + edge.kappaMs + tail[node]!,
         )
-  const random = seededRandom(seed)
+  const random = seededRandom(seed).uniform
   for (let round = 0; round < count; round += 1) {
     const shake = round === 0 ? 0 : 0.2 + (round / count) * 2
     const priority = tail.map((value) => value * (1 + shake * (random() - 0.5)))

@@ -7,11 +7,15 @@
  */
 import type { Unit } from './units.js'
 
-type DualFeasible = (size: number) => number
+/** Any sizes in [0, 1] that fit one bin of size 1 have images that sum to at most 1. */
+export type DualFeasible = (size: number) => number
 
 /** In ms. `floorMs` is a bound known already. */
 export function periodLowerBound(units: readonly Unit[], gpus: number, floorMs: number): number {
-  return functions().reduce((best, f) => Math.max(best, leastPeriod(units, gpus, best, f)), floorMs)
+  return dualFeasible().reduce(
+    (best, f) => Math.max(best, leastPeriod(units, gpus, best, f)),
+    floorMs,
+  )
 }
 
 /** The shortest period that this function cannot refute: refutation is monotone in T, so halving finds it. */
@@ -48,7 +52,8 @@ function refuted(units: readonly Unit[], gpus: number, periodMs: number, f: Dual
   return total > gpus * (1 + 1e-9)
 }
 
-function functions(): DualFeasible[] {
+/** The family tried here. */
+export function dualFeasible(): DualFeasible[] {
   const list: DualFeasible[] = [(size) => size]
   // Pieces above 1 - e fill a bin, pieces below e are free.
   for (let e = 0.025; e <= 0.5; e += 0.025)

@@ -8,16 +8,19 @@ import { deploymentBounds, lowestLatency } from '../bounds/deployment-bounds.js'
 import type { Machine } from '../bounds/machine.js'
 import { applyPlacement, type Placement, timeOf } from '../bounds/placement.js'
 import type { TaskGraph } from '../ir/task-graph.js'
-import { seededRandom } from '../schedule/random.js'
+import { scheduleAt } from '../schedule/cyclic-schedule.js'
+import { seededRandom } from '../seeded-random.js'
 import { beamSearch } from './beam.js'
-import { bestList, type Found } from './best-list.js'
+import { bestList, type Found, shapeOf } from './best-list.js'
 import { type BranchOptions, branchAndBound } from './branch-and-bound.js'
 import type { OverlapRule } from './candidate-groups.js'
 import { keyOf, type Objective } from './objective.js'
 import { packingBound } from './packing-bound.js'
 import { periodLowerBound } from './period-lower-bound.js'
 import { type Score, scorer } from './scorer.js'
-import { emptyState, type SearchState, stateOf } from './search-state.js'
+import { emptyState, type SearchState, snapshot, stateOf } from './search-state.js'
+import { shortenLatency } from './shorten-latency.js'
+import { shortenPeriod } from './shorten-period.js'
 import { spreadLoad } from './spread-load.js'
 import type { Unit } from './units.js'
 
@@ -46,6 +49,9 @@ export interface SearchResult {
 
 /** Looks of the load spreading per node of the budget. */
 const SPREAD_LOOKS = 6
+/** Looks of the packing of hosts and of its proof per node of the budget: bit masks are cheap. */
+const PACK_LOOKS = 30
+const PROOF_LOOKS = 180
 
 export function search(
   graph: TaskGraph,
@@ -77,19 +83,61 @@ export function search(
   const proof = { nodes: part }
   const complete = branchAndBound(root, order, scores, best, branch, proof)
   budget.nodes -= part - proof.nodes
-  if (!complete && best.found.length > 0) {
-    const random = seededRandom(options.seed ?? 1)
-    if (objective.kind === 'rate') {
+  const random = seededRandom(options.seed ?? 1).uniform
+  let lowerMs = rootKey[0]!
+  let scheduled: Found | undefined
+  const offer = (state: SearchState): Found => {
+    const score = finish(state, scores.score(state))
+    const key = keyOf(objective, score)
+    best.offer(state, key, score)
+    return { key, score, assignment: snapshot(state), shape: shapeOf(state) }
+  }
+  if (!complete && objective.kind === 'rate') {
+    const floorMs = Math.max(
+      periodLowerBound(units, machine.gpus.length, lowerMs),
+      cycleLowerBound(graph, units),
+    )
+    let reachedMs = Number.POSITIVE_INFINITY
+    const proved = shortenPeriod(graph, machine, units, {
+      overlap,
+      random,
+      floorMs,
+      packNodes: total * PACK_LOOKS,
+      proofNodes: total * PROOF_LOOKS,
+      offer(state) {
+        const found = offer(state)
+        const limit = found.key[0]!
+        if (limit >= reachedMs) return limit
+        const timed = applyPlacement(graph, machine, placementOf(graph, units, found))
+        for (const more of [1, 1.01])
+          if (scheduleAt(timed, limit * more, { orders: 1 }) !== undefined) {
+            if (limit * more < reachedMs) scheduled = found
+            reachedMs = Math.min(reachedMs, limit * more)
+            return limit * more
+          }
+        return Number.POSITIVE_INFINITY
+      },
+    })
+    lowerMs = proved ?? packingBound(units, machine.gpus.length, floorMs)
+    if (proved !== undefined) budget.nodes = Math.min(budget.nodes, total / 20)
+    else if (best.found.length > 0) {
       // Such a look costs a hundredth of a scored placement.
       const share = { nodes: total * SPREAD_LOOKS }
-      for (const state of spreadLoad(units, machine, best.found[0]!, {
+      const settings = { overlap, random, budget: share }
+      for (const state of spreadLoad(units, machine, best.found[0]!, settings)) offer(state)
+    }
+  }
+  if (!complete && best.found.length > 0) {
+    if (objective.kind === 'latency' && objective.maxPeriodMs === undefined && units.length > 16) {
+      const { assignment } = shortenLatency(graph, machine, units, best.found[0]!.assignment, {
         overlap,
         random,
-        budget: share,
-      })) {
-        const score = finish(state, scores.score(state))
-        best.offer(state, keyOf(objective, score), score)
-      }
+        looks: total / 2,
+        lowerMs,
+        offer,
+      })
+      scheduled = offer(stateOf(units, machine, assignment))
+      budget.nodes = Math.min(budget.nodes, total / 20)
     }
     while (budget.nodes > 0) {
       const free = neighbourhood(best.found[0]!, units, machine, random)
@@ -107,22 +155,13 @@ export function search(
       budget.nodes -= Math.max(1, given - share.nodes)
     }
   }
-  const lower = complete
-    ? rootKey[0]!
-    : objective.kind === 'rate'
-      ? packingBound(
-          units,
-          machine.gpus.length,
-          Math.max(
-            periodLowerBound(units, machine.gpus.length, rootKey[0]!),
-            cycleLowerBound(graph, units),
-          ),
-        )
-      : rootKey[0]!
+  const known =
+    scheduled !== undefined && best.found.some(({ shape }) => shape === scheduled?.shape)
+  const found = scheduled === undefined || known ? best.found : [...best.found, scheduled]
   return {
-    found: best.found,
+    found,
     complete,
-    lowerMs: complete ? (best.found[0]?.key[0] ?? lower) : lower,
+    lowerMs: complete ? (best.found[0]?.key[0] ?? lowerMs) : lowerMs,
     nodes: total - budget.nodes,
   }
 }

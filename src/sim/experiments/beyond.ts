@@ -3,6 +3,7 @@
  * Beyond the paper: every policy at one stressed load, deep overload with its price, and real arrivals.
  */
 
+import { RECOMMENDED } from '../policy-case.js'
 import { stageCapacity } from './capacity.js'
 import { type Block, number, signed, table, text } from './document.js'
 import {
@@ -15,7 +16,7 @@ import {
   type Results,
   representative,
 } from './exhibit.js'
-import { EXPERIMENT_CASES, FLOORS } from './experiment-cases.js'
+import { EXPERIMENT_CASES, FLOORS, floorName } from './experiment-cases.js'
 import type { Point, Row } from './job.js'
 import type { Laboratory } from './laboratory.js'
 import { PAPER_GPUS, PAPER_MODELS } from './paper-numbers.js'
@@ -30,10 +31,10 @@ export const peers: Exhibit = {
     jobsFor(
       PAPER_MODELS.map((model) => representative(ADA, model, budget)),
       [...EXPERIMENT_CASES.map((of) => of.name), 'upper-bound'],
-      budget.seeds,
+      Math.min(FEW, budget.seeds),
     ),
   section(budget, results) {
-    const { seeds } = budget
+    const seeds = Math.min(FEW, budget.seeds)
     const value = (row: Row, path: 'all' | 'short' | 'long'): number =>
       100 * (row[path].overArrived ?? 0)
     const names = [...EXPERIMENT_CASES.map((of) => of.name), 'upper-bound']
@@ -69,10 +70,12 @@ export const peers: Exhibit = {
 }
 
 const DEEP = [1.3, 1.6] as const
-const FLOOR_CASES = FLOORS.flatMap((floor) => [`feasible-edf-${floor}`, `reserve-${floor}`])
-const DEEP_CASES = [LITERAL, 'horizonserve', 'feasible-edf-0', 'reserve-5', 'upper-bound']
-/** Where the price is shown; `feasible-edf-5` is `feasible-edf`. */
-const PRICED_CASES = ['mps', LITERAL, 'horizonserve', ...FLOOR_CASES]
+const DEEP_OURS = ['horizonserve', RECOMMENDED]
+const DEEP_CASES = [LITERAL, ...DEEP_OURS, 'upper-bound']
+/** Where the price is shown. */
+const PRICED_CASES = ['mps', LITERAL, 'horizonserve', 'reserve-5', ...FLOORS.map(floorName)]
+/** Seeds of what is shown for its size, not for a comparison that is close. */
+const FEW = 8
 
 function deepPoint(
   model: Point['model'],
@@ -105,7 +108,7 @@ export const overload: Exhibit = {
     const priced = points.filter((of) => of.gpu === ADA)
     return [
       ...jobsFor(points, DEEP_CASES, budget.ourSeeds),
-      ...jobsFor(priced, PRICED_CASES, budget.ourSeeds),
+      ...jobsFor(priced, PRICED_CASES, Math.min(FEW, budget.ourSeeds)),
     ]
   },
   section(budget, results, lab) {
@@ -122,7 +125,7 @@ export const overload: Exhibit = {
       return [
         `${point.model}, ${point.gpu}, ${point.rate}/s`,
         number(value(LITERAL)),
-        ...['horizonserve', 'feasible-edf-0', 'reserve-5'].map((name) => {
+        ...DEEP_OURS.map((name) => {
           const by = gain(results, point, seeds, name, LITERAL)
           return `${number(value(name))} (${ratio(value(name), value(LITERAL))}, ${signed(by.lower)})`
         }),
@@ -131,7 +134,7 @@ export const overload: Exhibit = {
     })
     const enough = points.filter((point) => {
       const literal = mean(arrivedPct(results.rows(point, LITERAL, seeds)))
-      return mean(arrivedPct(results.rows(point, 'reserve-5', seeds))) >= 1.5 * literal
+      return mean(arrivedPct(results.rows(point, RECOMMENDED, seeds))) >= 1.5 * literal
     }).length
     return {
       id: this.id,
@@ -144,15 +147,15 @@ export const overload: Exhibit = {
         ),
         table(
           `Met, % of arrived, at ${DEEP.join(' and ')} times the capacity of the binding stage (ratio to HorizonServe as printed; one-sided 95 % lower bound of the paired difference, points); ${seeds} seeds`,
-          ['place', 'as printed', 'horizonserve', 'feasible-edf-0', 'reserve-5', 'upper bound'],
+          ['place', 'as printed', ...DEEP_OURS, 'upper bound'],
           summary,
         ),
         text(
-          `reserve-5 has at least 1.5 times the attainment of HorizonServe as printed at ${enough} of ${points.length} of these points.`,
+          `${RECOMMENDED} has at least 1.5 times the attainment of HorizonServe as printed at ${enough} of ${points.length} of these points.`,
         ),
         ...points
           .filter((point) => point.gpu === ADA)
-          .map((point) => price(point, PRICED_CASES, seeds, results)),
+          .map((point) => price(point, PRICED_CASES, Math.min(FEW, seeds), results)),
         text(
           'A request counts as abandoned when it was admitted only after its deadline had passed. No request is dropped: the runs are drained, and the lost wait until load falls. Above capacity somebody must be late; these policies choose who, and the share floor decides how long the unlucky wait.',
         ),
@@ -166,7 +169,7 @@ const ratio = (a: number, b: number): string => (b > 0 ? `${(a / b).toFixed(1)}x
 /** Per path: attainment, p99 and longest wait with the abandoned included, and how many were. */
 function price(point: Point, names: readonly string[], seeds: number, results: Results): Block {
   return table(
-    `${point.model}, ${point.gpu}, ${point.rate} req/s: the price, short / long path`,
+    `${point.model}, ${point.gpu}, ${point.rate} req/s: the price, short / long path; ${seeds} seeds`,
     ['policy', 'met, %', 'p99 first response, s', 'longest wait, s', 'abandoned, %', 'drain'],
     names.map((name) => {
       const rows = results.rows(point, name, seeds)
@@ -186,7 +189,7 @@ function price(point: Point, names: readonly string[], seeds: number, results: R
   )
 }
 
-const REAL_CASES = ['vanilla', 'edf-mps', LITERAL, 'horizonserve', 'feasible-edf-0', 'reserve-5']
+const REAL_CASES = ['vanilla', 'edf-mps', LITERAL, 'horizonserve', RECOMMENDED]
 
 function realPoints(budget: Budget): Point[] {
   return (['azure-conv', 'azure-code'] as const).flatMap((arrivals) =>
@@ -215,7 +218,7 @@ export const realArrivals: Exhibit = {
       ...REAL_CASES.map((name) => number(mean(arrivedPct(results.rows(point, name, seeds))))),
     ])
     const worst = realPoints(budget).map((point) =>
-      gain(results, point, seeds, 'reserve-5', LITERAL),
+      gain(results, point, seeds, RECOMMENDED, LITERAL),
     )
     return {
       id: this.id,
@@ -224,7 +227,7 @@ export const realArrivals: Exhibit = {
         note,
         table(`RTX 6000 Ada, met, % of arrived, ${seeds} windows`, ['place', ...REAL_CASES], rows),
         text(
-          `reserve-5 minus HorizonServe as printed: ${worst.map((of) => `${signed(of.mean)} ± ${number(of.half)}`).join(', ')} points, in this order. HorizonServe as printed is below vanilla at ${realPoints(budget).filter((point) => gain(results, point, seeds, LITERAL, 'vanilla').mean < 0).length} of ${worst.length}.`,
+          `${RECOMMENDED} minus HorizonServe as printed: ${worst.map((of) => `${signed(of.mean)} ± ${number(of.half)}`).join(', ')} points, in this order. HorizonServe as printed is below vanilla at ${realPoints(budget).filter((point) => gain(results, point, seeds, LITERAL, 'vanilla').mean < 0).length} of ${worst.length}.`,
         ),
       ],
     }

@@ -10,8 +10,9 @@ import { type Estimate, estimate, paired } from './statistics.js'
 
 /** How much is run. */
 export interface Budget {
-  /** Paired seeds per point of the paper's experiments, and of ours. */
+  /** Paired seeds per point. */
   readonly seeds: number
+  /** The same where ours are held against HorizonServe as printed, whose differences are small; at least `seeds`. */
   readonly ourSeeds: number
   /** Virtual minutes of arrivals per point (paper: 15). */
   readonly minutes: number

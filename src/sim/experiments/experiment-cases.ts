@@ -13,21 +13,11 @@ import {
   type HorizonPolicyOptions,
   horizonPolicy,
   literalPolicy,
-  slotReserve,
   strictPriority,
 } from '../../policies/index.js'
-import type { Calibration } from '../calibrate/calibration.js'
 import type { SharingMode } from '../omni/co-running.js'
 import type { OmniSpec } from '../omni/spec.js'
-import { POLICY_CASES, type PolicyCase } from '../policy-case.js'
-
-/** A case that may need to know the runtime, as an operator knows the engine's number of slots. */
-export interface ExperimentCase {
-  readonly name: string
-  readonly about: string
-  readonly sharing: SharingMode
-  readonly policy: (calibration: Calibration, spec: OmniSpec) => Policy
-}
+import { POLICY_CASES, type PolicyCase, RECOMMENDED } from '../policy-case.js'
 
 /** The paper's own five, in its order. */
 export const PAPER_CASES = ['vanilla', 'edf', 'mps', 'edf-mps', 'horizonserve-literal'] as const
@@ -36,12 +26,15 @@ export const BASELINES = ['vanilla', 'edf', 'mps', 'edf-mps'] as const
 /** Share floors whose price is shown, in percent. */
 export const FLOORS = [0, 5, 10, 20] as const
 
+/** The recommended case under a share floor in percent; 5 is its own. */
+export const floorName = (floor: number): string => (floor === 5 ? RECOMMENDED : `slots-${floor}`)
+
 const BARE = { uGuard: 0, rotation: false, longPathCap: false, triage: false } as const
 
 type Build = (options: HorizonPolicyOptions) => Policy
 
 /** A policy with the throttle under Green Contexts, and the same without it under MPS. */
-function both(name: string, about: string, build: Build): ExperimentCase[] {
+function both(name: string, about: string, build: Build): PolicyCase[] {
   return [
     {
       name,
@@ -60,7 +53,7 @@ function both(name: string, about: string, build: Build): ExperimentCase[] {
 
 const named = (name: string, policy: Policy): Policy => ({ ...policy, name })
 
-/** Feasible-EDF without a floor of its own, and slots kept free for those that can still be on time. */
+/** Feasible-EDF, and slots kept free for those that can still be on time. */
 function reservePolicy(
   spec: OmniSpec,
   reserve: number,
@@ -68,15 +61,27 @@ function reservePolicy(
   options: HorizonPolicyOptions,
 ): Policy {
   const { order: _order, rotation: _rotation, ...rest } = options
-  const base = feasibleEdfPolicy({ ...rest, triage: { shareFloor: 0 } })
   const { slots } = spec.shared
-  const own = { slots, reserve: Math.min(reserve, slots - 1), holdsLong: false, shareFloor }
-  return { ...base, filters: () => [...base.filters(), slotReserve(own)] }
+  const own = { slots, reserve: Math.min(reserve, slots - 1) }
+  // As it was before the default preset took the reserve in.
+  const parts = { longPathCap: { cap: 2 }, triage: { uLost: 1, shareFloor } }
+  return feasibleEdfPolicy({ ...rest, ...parts, slotReserve: own })
 }
 
-/** Half of the slots, at least one. */
+/** Half of the slots. */
 export function usualReserve(spec: OmniSpec): number {
-  return Math.max(1, Math.floor(spec.shared.slots / 2))
+  return spec.shared.slots >> 1
+}
+
+/** The default preset with `slots` in its configuration. */
+function slotsPolicy(spec: OmniSpec, floor: number, options: HorizonPolicyOptions): Policy {
+  const { slots } = spec.shared
+  return horizonPolicy({
+    name: floorName(floor),
+    ...options,
+    triage: { shareFloor: floor / 100 },
+    slotReserve: { slots },
+  })
 }
 
 function reserveCase(
@@ -85,7 +90,7 @@ function reserveCase(
   sharing: SharingMode,
   floor: number,
   reserve: (spec: OmniSpec) => number,
-): ExperimentCase {
+): PolicyCase {
   return {
     name,
     about,
@@ -98,10 +103,9 @@ function reserveCase(
 }
 
 const gc = 'green-contexts'
-const known = (of: PolicyCase): ExperimentCase => ({ ...of, policy: (c) => of.policy(c) })
 
-export const EXPERIMENT_CASES: readonly ExperimentCase[] = [
-  ...POLICY_CASES.filter((of) => of.name !== 'strict-priority').map(known),
+export const EXPERIMENT_CASES: readonly PolicyCase[] = [
+  ...POLICY_CASES.filter((of) => of.name !== 'strict-priority'),
   {
     name: 'literal-no-throttle',
     about: 'ablation: the paper’s system without the SM throttle, MPS',
@@ -137,7 +141,7 @@ export const EXPERIMENT_CASES: readonly ExperimentCase[] = [
     policy: () => named('feasible-edf-mps', feasibleEdfPolicy({ throttle: false })),
   },
   ...FLOORS.map(
-    (floor): ExperimentCase => ({
+    (floor): PolicyCase => ({
       name: `feasible-edf-${floor}`,
       about: `feasible-edf, ${floor} % of steps put a lost request first`,
       sharing: gc,
@@ -164,13 +168,27 @@ export const EXPERIMENT_CASES: readonly ExperimentCase[] = [
     defaultSlotReserve.shareFloor,
     usualReserve,
   ),
+  ...FLOORS.filter((floor) => floor !== 5).map(
+    (floor): PolicyCase => ({
+      name: floorName(floor),
+      about: `horizonserve with its slots named: half of them kept from lost requests, which get ${floor} % of slot time`,
+      sharing: gc,
+      policy: ({ saturation }, spec) => slotsPolicy(spec, floor, { throttle: { saturation } }),
+    }),
+  ),
+  {
+    name: `${RECOMMENDED}-mps`,
+    about: `${RECOMMENDED}; MPS, no SM cap`,
+    sharing: 'mps',
+    policy: (_calibration, spec) => slotsPolicy(spec, 5, { throttle: false }),
+  },
   reserveCase('reserve-one', 'one slot kept from lost requests', gc, 0.05, () => 1),
 ]
 
 const byName = new Map(EXPERIMENT_CASES.map((of) => [of.name, of]))
 
 /** The case of that name; a programming error otherwise. */
-export function experimentCase(name: string): ExperimentCase {
+export function experimentCase(name: string): PolicyCase {
   const found = byName.get(name)
   if (found === undefined) throw new Error(`no experiment case ${name}`)
   return found

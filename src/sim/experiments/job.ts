@@ -73,3 +73,8 @@ export function jobKey({ point, policy, seed }: Job): string {
     seed,
   ].join('|')
 }
+
+/** The policy of the job that a key stands for. */
+export function policyOfKey(key: string): string {
+  return key.split('|').at(-2) ?? ''
+}

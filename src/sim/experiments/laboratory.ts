@@ -100,12 +100,11 @@ export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
 
   function runCase({ point, policy, seed }: Job): SimulationResult {
     const { spec, calibration } = world(point)
-    const of = experimentCase(policy)
     return simulate({
       runtime: spec,
       workload: workload(spec, point, seed),
       calibration,
-      policy: { ...of, policy: (known) => of.policy(known, spec) },
+      policy: experimentCase(policy),
     })
   }
 

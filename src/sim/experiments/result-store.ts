@@ -1,14 +1,14 @@
 /**
  * @module
  * Results in a JSON-lines file, one row per run, so that a long reproduction can be stopped and goes on where it was. A fingerprint of
- * the model's parameters and of the cases stands in every line: rows made by another model are never mixed in. A line cut short by a
- * kill is left out.
+ * the model's parameters and of the row's own case stands in every line: rows made by another model or another policy are never mixed
+ * in, and a new case leaves the rows of the others as they are. A line cut short by a kill is left out.
  */
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { EFFICIENCY, GPUS, MODELS, SHARING } from '../omni/parameters.js'
 import { EXPERIMENT_CASES } from './experiment-cases.js'
-import type { Row } from './job.js'
+import { policyOfKey, type Row } from './job.js'
 
 /** Raised when the simulator or a policy changes what a run yields. */
 const VERSION = 1
@@ -31,16 +31,20 @@ export interface ResultStore {
 
 /** Without a path, rows live in memory only. */
 export function createResultStore(path?: string): ResultStore {
-  const print = digest([
-    VERSION,
-    modelFingerprint(),
-    EXPERIMENT_CASES.map(({ name, about, sharing }) => [name, about, sharing]),
-  ])
+  const model = modelFingerprint()
+  const prints = new Map(
+    EXPERIMENT_CASES.map(({ name, about, sharing }) => [
+      name,
+      digest([VERSION, model, name, about, sharing]),
+    ]),
+  )
+  const bound = digest([VERSION, model])
+  const printOf = (key: string): string => prints.get(policyOfKey(key)) ?? bound
   const rows = new Map<string, Row>()
   if (path !== undefined && existsSync(path)) {
     for (const line of readFileSync(path, 'utf8').split('\n')) {
       const entry = parsed(line)
-      if (entry?.print === print) rows.set(entry.key, entry.row)
+      if (entry !== undefined && entry.print === printOf(entry.key)) rows.set(entry.key, entry.row)
     }
   }
   const found = rows.size
@@ -49,7 +53,8 @@ export function createResultStore(path?: string): ResultStore {
     get: (key) => rows.get(key),
     put(key, row) {
       rows.set(key, row)
-      if (path !== undefined) appendFileSync(path, `${JSON.stringify({ print, key, row })}\n`)
+      if (path === undefined) return
+      appendFileSync(path, `${JSON.stringify({ print: printOf(key), key, row })}\n`)
     },
   }
 }

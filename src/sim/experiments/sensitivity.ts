@@ -5,6 +5,7 @@
  */
 import type { ModelName } from '../omni/parameters.js'
 import { type Overrides, omniParameters, omniSpec } from '../omni/spec.js'
+import { RECOMMENDED } from '../policy-case.js'
 import { createRng } from '../rng.js'
 import { stageCapacity } from './capacity.js'
 import { type Block, number, signed, table, text } from './document.js'
@@ -23,7 +24,9 @@ import { estimate } from './statistics.js'
 
 const ADA = 'rtx-6000-ada'
 const LITERAL = 'horizonserve-literal'
-const POLICIES = ['mps', 'edf-mps', LITERAL, 'literal-no-throttle', 'reserve-5', 'reserve-mps']
+const OURS = RECOMMENDED
+const OURS_MPS = `${RECOMMENDED}-mps`
+const POLICIES = ['mps', 'edf-mps', LITERAL, 'literal-no-throttle', OURS, OURS_MPS]
 /** Share of the capacity of the binding stage: stressed, not hopeless. */
 const LOAD = 0.9
 const REQUESTS = 200
@@ -124,13 +127,13 @@ function outcome(results: Results, point: Point): Outcome {
   return {
     point,
     literal: at(LITERAL) - base,
-    ours: at('reserve-5') - at(LITERAL),
-    oursToBase: at('reserve-5') - base,
-    oursTimeToBase: at('reserve-mps') - base,
+    ours: at(OURS) - at(LITERAL),
+    oursToBase: at(OURS) - base,
+    oursTimeToBase: at(OURS_MPS) - base,
     time: at('literal-no-throttle') - at('mps'),
     space: at(LITERAL) - at('literal-no-throttle'),
-    oursTime: at('reserve-mps') - at('mps'),
-    oursSpace: at('reserve-5') - at('reserve-mps'),
+    oursTime: at(OURS_MPS) - at('mps'),
+    oursSpace: at(OURS) - at(OURS_MPS),
   }
 }
 
@@ -165,9 +168,9 @@ function randomBlocks({ draws: count }: Budget, results: Results): Block[] {
         'model',
         'worlds',
         'as printed >= best MPS baseline',
-        'reserve-5 >= as printed',
-        'reserve-5 >= best MPS baseline',
-        'reserve-mps >= best MPS baseline',
+        `${OURS} >= as printed`,
+        `${OURS} >= best MPS baseline`,
+        `${OURS_MPS} >= best MPS baseline`,
       ],
       rows,
     ),
@@ -176,7 +179,7 @@ function randomBlocks({ draws: count }: Budget, results: Results): Block[] {
       ['policy', 'time half (same sharing, MPS)', 'space half (throttle, assumed prices)'],
       [
         ['HorizonServe as printed', part((of) => of.time), part((of) => of.space)],
-        ['reserve-5', part((of) => of.oursTime), part((of) => of.oursSpace)],
+        [OURS, part((of) => of.oursTime), part((of) => of.oursSpace)],
       ],
     ),
     table(
@@ -227,7 +230,7 @@ function oneAtATime({ oneAtATime: models }: Budget, results: Results): Block[] {
     ),
     table(
       'Points over all that arrived, one seed each',
-      ['model', 'parameter', 'as printed - best MPS baseline', 'reserve-5 - as printed'],
+      ['model', 'parameter', 'as printed - best MPS baseline', `${OURS} - as printed`],
       rows,
     ),
   ]

@@ -5,11 +5,11 @@ import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type GateInput, gateSchema } from '../../../src/deploy/gate/declaration.js'
-import { seededRandom } from '../../../src/deploy/gate/seeded-random.js'
 import { type Backend, inProcessBackend } from '../../../src/deploy/harness/backend.js'
 import type { Clock } from '../../../src/deploy/harness/clock.js'
 import { EXACT } from '../../../src/deploy/harness/compare.js'
 import type { LegalFinding, LoopProject } from '../../../src/deploy/loop/loop-project.js'
+import { seededRandom } from '../../../src/deploy/seeded-random.js'
 
 export function finding(id: string, change: Partial<LegalFinding> = {}): LegalFinding {
   return {

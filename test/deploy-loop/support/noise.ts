@@ -3,7 +3,7 @@
  * on shared machines show: heavy tails, drift, two modes, rare stalls, an order effect between neighbours.
  */
 import type { RunSamples } from '../../../src/deploy/gate/metric.js'
-import { type SeededRandom, seededRandom } from '../../../src/deploy/gate/seeded-random.js'
+import { type SeededRandom, seededRandom } from '../../../src/deploy/seeded-random.js'
 
 export type NoiseShape = 'calm' | 'heavy-tails' | 'drift' | 'bimodal' | 'stalls' | 'order-effect'
 

@@ -1,54 +1,62 @@
 /**
- * Records the pool of real runs that the gate's A/A trials draw from: one unchanging program, driven again and again on a
- * machine that does other things too. `npx tsx test/deploy-loop/support/record-run-pool.ts` rewrites `golden/run-pool.json`;
- * the noise in it is the machine's own.
+ * Records the pool of real runs that the gate's A/A trials draw from: the face-to-face example, streaming on one device, driven
+ * again and again with nothing changed. The noise in it is the machine's own.
+ *
+ * `npx tsx test/deploy-loop/support/record-run-pool.ts FILE SECONDS` adds as many runs to FILE as fit into SECONDS, so that a
+ * machine that is not free for long can be recorded in slices.
  */
-import { writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { drive } from '../../../src/deploy/harness/drive.js'
-import { fingerprint } from '../../../src/deploy/harness/fingerprint.js'
+import { type Fingerprint, fingerprint } from '../../../src/deploy/harness/fingerprint.js'
 import { jsonLinesBackend } from '../../../src/deploy/harness/json-lines-backend.js'
 
-const NUM_RUNS = 200
-const REQUESTS_PER_RUN = 120
+const NUM_RUNS = 240
+const REQUESTS_PER_RUN = 250
+/** Holds a hundredth as long as the example's: what is left is mostly the machine. */
+const SCALE = '0.01'
+const WARM_UP_REQUESTS = 500
 
-/** Answers each request with three outputs, each after hashing for a while. */
-const PROGRAM = `
-import { createHash } from 'node:crypto'
-import { createInterface } from 'node:readline'
-const block = Buffer.alloc(1 << 19, 7)
-console.log(JSON.stringify({ ready: true }))
-for await (const line of createInterface({ input: process.stdin })) {
-  const { id, end } = JSON.parse(line)
-  if (!end) continue
-  for (let k = 0; k < 3; k++) {
-    createHash('sha256').update(block).update(block).digest()
-    console.log(JSON.stringify({ id, output: k }))
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  console.log(JSON.stringify({ id, done: true }))
+/** A recorded pool. `environments` has one entry per slice; `runs` are microseconds to first output, one array per run. */
+interface Pool {
+  readonly environments: Fingerprint[]
+  readonly runs: number[][]
 }
-`
 
-const backend = jsonLinesBackend('hash', {
-  command: [process.execPath, '--input-type=module', '-e', PROGRAM],
-})
-const session = await backend.open()
-const script = [{ inputs: [{ atMs: 0, value: null }] }]
-for (let i = 0; i < 50; i++) await drive(session, script)
+const [file, seconds] = process.argv.slice(2)
+if (file === undefined || !(Number(seconds) > 0))
+  throw new Error('usage: record-run-pool.ts FILE SECONDS')
+const deadline = performance.now() + 1000 * Number(seconds)
+const pool: Pool = existsSync(file)
+  ? (JSON.parse(readFileSync(file, 'utf8')) as Pool)
+  : { environments: [], runs: [] }
 const started = fingerprint()
-const runs: number[][] = []
-for (let run = 0; run < NUM_RUNS; run++) {
+const folder = mkdtempSync(join(tmpdir(), 'run-pool-'))
+cpSync(new URL('../../../examples/face-to-face/app/', import.meta.url), folder, { recursive: true })
+writeFileSync(join(folder, 'deployment.json'), '{ "mode": "streaming", "devices": {} }')
+const session = await jsonLinesBackend('face-to-face', {
+  command: [process.execPath, 'serve.js'],
+  cwd: folder,
+  env: { FACE_TO_FACE_SCALE: SCALE },
+}).open()
+const script = [{ inputs: [{ atMs: 0, value: { audio: [0.2, 0.9, 0.4], chunks: 1 } }] }]
+for (let i = 0; i < WARM_UP_REQUESTS; i++) await drive(session, script)
+const before = pool.runs.length
+while (pool.runs.length < NUM_RUNS && performance.now() < deadline) {
   const firstUs: number[] = []
   for (let request = 0; request < REQUESTS_PER_RUN; request++) {
     const [record] = await drive(session, script)
     firstUs.push(Math.round(1000 * record!.outputs[0]!.atMs))
   }
-  runs.push(firstUs)
+  pool.runs.push(firstUs)
 }
 await session.close()
-const lines = runs.map((run) => JSON.stringify(run)).join(',\n')
-const head = `"environment": ${JSON.stringify(started)}, "unit": "us to first output"`
-writeFileSync(
-  new URL('../golden/run-pool.json', import.meta.url),
-  `{${head}, "runs": [\n${lines}\n]}\n`,
-)
+rmSync(folder, { recursive: true })
+// Pairs are neighbours in time: a slice ends with a whole pair.
+if (pool.runs.length % 2 === 1) pool.runs.pop()
+if (pool.runs.length > before) pool.environments.push(started)
+const lines = pool.runs.map((run) => JSON.stringify(run)).join(',\n')
+const head = `"unit": "us to first output", "environments": ${JSON.stringify(pool.environments)}`
+writeFileSync(file, `{${head}, "runs": [\n${lines}\n]}\n`)
+console.log(`${pool.runs.length} of ${NUM_RUNS} runs`)

@@ -5,12 +5,21 @@ import { readFileSync } from 'node:fs'
 import { type GateDeclaration, gateSchema } from '../../../src/deploy/gate/declaration.js'
 import { judge, logEffect, type Outcome } from '../../../src/deploy/gate/judge.js'
 import type { PairedRuns, RunSamples, Statistic } from '../../../src/deploy/gate/metric.js'
-import { sizeFromPilot } from '../../../src/deploy/gate/pilot.js'
-import { seededRandom } from '../../../src/deploy/gate/seeded-random.js'
+import { pilotLength, refusal, sizeFromPilot } from '../../../src/deploy/gate/pilot.js'
+import { seededRandom } from '../../../src/deploy/seeded-random.js'
 import { type NoiseShape, noiseSeries } from './noise.js'
-import { ORDER_RULE_PAIRS, orderStatisticRule } from './order-statistic-rule.js'
+import { orderStatisticRule } from './order-statistic-rule.js'
 
-export type Source = NoiseShape | 'recorded'
+/** Noise of a shape, or real runs: of the face-to-face example on a quiet machine, of a hashing program on a busy one. */
+export type Source = NoiseShape | Recorded
+
+type Recorded = 'quiet-machine' | 'busy-machine'
+
+/** From the root of the repository: this file is also bundled, and then lies elsewhere. */
+const POOLS: Readonly<Record<Recorded, string>> = {
+  'quiet-machine': 'test/deploy-loop/golden/run-pool-quiet.json',
+  'busy-machine': 'test/deploy-loop/golden/run-pool-busy.json',
+}
 
 /** `numPairs` neighbouring runs of one unchanging backend, in time order. */
 export type DrawPairs = (
@@ -19,29 +28,26 @@ export type DrawPairs = (
 ) => readonly (readonly [RunSamples, RunSamples])[]
 
 export function sourceOf(source: Source, requestsPerRun: number): DrawPairs {
-  if (source === 'recorded') return drawRecorded
+  if (source === 'quiet-machine' || source === 'busy-machine') return drawFrom(source)
   return (numPairs, seed) => {
     const series = noiseSeries(source, 2 * numPairs, requestsPerRun, seed)
     return Array.from({ length: numPairs }, (_, i) => [series[2 * i]!, series[2 * i + 1]!] as const)
   }
 }
 
-let pool: (readonly [RunSamples, RunSamples])[] | undefined
-
 /** Neighbours in the recorded series stay neighbours; pairs are drawn with replacement. */
-function drawRecorded(
-  numPairs: number,
-  seed: string,
-): readonly (readonly [RunSamples, RunSamples])[] {
-  pool ??= readPool()
-  const random = seededRandom(`recorded/${seed}`)
-  return Array.from({ length: numPairs }, () => pool![random.below(pool!.length)]!)
+function drawFrom(source: Recorded): DrawPairs {
+  const pool = readPool(POOLS[source])
+  return (numPairs, seed) => {
+    const random = seededRandom(`${source}/${seed}`)
+    return Array.from({ length: numPairs }, () => pool[random.below(pool.length)]!)
+  }
 }
 
-function readPool(): (readonly [RunSamples, RunSamples])[] {
-  const { runs } = JSON.parse(
-    readFileSync(new URL('../golden/run-pool.json', import.meta.url), 'utf8'),
-  ) as { runs: number[][] }
+function readPool(file: string): (readonly [RunSamples, RunSamples])[] {
+  const { runs } = JSON.parse(readFileSync(file, 'utf8')) as {
+    runs: number[][]
+  }
   const samples = runs.map((run): RunSamples => {
     const firstOutputMs = run.map((us) => us / 1000)
     return { firstOutputMs, gapMs: firstOutputMs, ratePerSec: firstOutputMs.map((ms) => 1000 / ms) }
@@ -74,31 +80,52 @@ function faster(run: RunSamples, saved: number): RunSamples {
   }
 }
 
-export interface Trial {
-  readonly outcome: Outcome
-  readonly pairs: number
+/** What a pilot makes of a stage: how long it was itself, and the pairs of the stage; undefined when it refuses. */
+export function sizeTrial(
+  draw: DrawPairs,
+  gate: GateDeclaration,
+  options: { readonly alpha: number; readonly seed: string },
+): { readonly pilotPairs: number; readonly pairs: number | undefined } {
+  const { alpha, seed } = options
+  const pilot: PairedRuns[] = []
+  const report = () => sizeFromPilot(pilot, gate, alpha, seed)
+  for (let missing = gate.pilotPairs; missing > 0; ) {
+    const slice = `pilot/${pilot.length}/${seed}`
+    pilot.push(...labelled(draw(missing, slice), 0, slice))
+    missing = Math.min(pilotLength(report(), gate) - pilot.length, pilot.length)
+  }
+  const sized = report()
+  const refused = refusal(sized, gate, 0) !== undefined
+  return { pilotPairs: pilot.length, pairs: refused ? undefined : sized.pairs }
 }
 
-/** One stage at level `alpha`. */
+/** The verdict on neighbours that are labelled afresh. */
+export function judgeTrial(
+  neighbours: ReturnType<DrawPairs>,
+  gate: GateDeclaration,
+  options: { readonly saved: number; readonly alpha: number; readonly seed: string },
+): Outcome {
+  const { saved, alpha, seed } = options
+  return judge(labelled(neighbours, saved, seed), gate, { alpha, seed, bounds: false }).outcome
+}
+
+/** One stage at level `alpha`: pilot, sizing, fresh pairs, verdict. */
 export function trial(
   draw: DrawPairs,
   gate: GateDeclaration,
   options: { readonly saved: number; readonly alpha: number; readonly seed: string },
-): Trial {
-  const { saved, alpha, seed } = options
-  const pilot = labelled(draw(gate.pilotPairs, `pilot/${seed}`), 0, `pilot/${seed}`)
-  const { pairs: numPairs } = sizeFromPilot(pilot, gate, alpha, seed)
-  const pairs = labelled(draw(numPairs, seed), saved, seed)
-  return { outcome: judge(pairs, gate, { alpha, seed, bounds: false }).outcome, pairs: numPairs }
+): Outcome | 'refused' {
+  const { pairs } = sizeTrial(draw, gate, options)
+  return pairs === undefined ? 'refused' : judgeTrial(draw(pairs, options.seed), gate, options)
 }
 
-/** The published rule on as many pairs as it wants. */
+/** The published rule on the same neighbours, labelled alike; it wants exactly `ORDER_RULE_PAIRS`. */
 export function orderRuleTrial(
-  draw: DrawPairs,
+  neighbours: ReturnType<DrawPairs>,
   gate: GateDeclaration,
   options: { readonly saved: number; readonly seed: string },
 ): Outcome {
-  const pairs = labelled(draw(ORDER_RULE_PAIRS, options.seed), options.saved, options.seed)
+  const pairs = labelled(neighbours, options.saved, options.seed)
   return orderStatisticRule(pairs, gate.primary[0]!, logEffect(gate.minimumEffect))
 }
 
@@ -107,8 +134,8 @@ export function trialGate(statistic: Statistic): GateDeclaration {
   const tail = statistic !== 'median'
   return gateSchema.parse({
     primary: [{ sample: 'firstOutputMs', statistic }],
-    pilotPairs: tail ? 20 : 10,
-    maxPairs: tail ? 500 : 60,
+    pilotPairs: tail ? 40 : 10,
+    maxPairs: tail ? 4000 : 120,
   })
 }
 

@@ -1,14 +1,14 @@
 import { definePipeline } from '../../../src/deploy/ir/builder.js'
 import type { Pipeline } from '../../../src/deploy/ir/pipeline.js'
 import type { NodeInput, StateInput } from '../../../src/deploy/ir/schema.js'
-import { seededRandom } from '../../../src/deploy/schedule/random.js'
+import { mulberry } from './mulberry.js'
 
 /**
  * A large application in the shape real ones have: a few branches that split and join, a cache in most nodes, some
  * caches shared by two neighbours, sublinear speed-up.
  */
 export function layeredPipeline(seed: number, count: number, degrees: readonly number[]): Pipeline {
-  const random = seededRandom(seed)
+  const random = mulberry(seed)
   const int = (below: number): number => Math.floor(random() * below)
   const names = Array.from({ length: count }, (_, index) => `n${index}`)
   const states: Record<string, StateInput> = {}

@@ -1,5 +1,5 @@
 import type { TimedEdge, TimedGraph } from '../../../src/deploy/bounds/timed-graph.js'
-import { seededRandom } from '../../../src/deploy/schedule/random.js'
+import { mulberry } from './mulberry.js'
 
 export interface RandomGraphOptions {
   readonly nodes: number
@@ -13,7 +13,7 @@ export interface RandomGraphOptions {
 
 /** A random timed graph in which every node leads to the one output, so all work is output-relevant. */
 export function randomGraph(seed: number, options: RandomGraphOptions): TimedGraph {
-  const random = seededRandom(seed)
+  const random = mulberry(seed)
   const int = (below: number): number => Math.floor(random() * below)
   const count = 1 + int(options.nodes)
   const tauMs = Array.from({ length: count }, () => 1 + int(40) / 2)

@@ -1,7 +1,7 @@
 import { definePipeline } from '../../../src/deploy/ir/builder.js'
 import type { Pipeline } from '../../../src/deploy/ir/pipeline.js'
 import type { NodeInput, StateInput } from '../../../src/deploy/ir/schema.js'
-import { seededRandom } from '../../../src/deploy/schedule/random.js'
+import { mulberry } from './mulberry.js'
 
 export interface RandomPipelineOptions {
   readonly nodes: number
@@ -16,7 +16,7 @@ export interface RandomPipelineOptions {
 
 /** A random pipeline with state, lags, memory and sublinear speed-up. */
 export function randomPipeline(seed: number, options: RandomPipelineOptions): Pipeline {
-  const random = seededRandom(seed)
+  const random = mulberry(seed)
   const int = (below: number): number => Math.floor(random() * below)
   const names = Array.from({ length: options.nodes }, (_, index) => `n${index}`)
   const states: Record<string, StateInput> = {}

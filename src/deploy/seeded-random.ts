@@ -1,7 +1,7 @@
 /**
  * @module
- * The generator behind every random choice of the loop: which side of a pair runs first, which labels a randomisation
- * test swaps. Same seed, same numbers, on every machine. Not for secrets.
+ * The generator behind every random choice of this room: which side of a pair runs first, which labels a randomisation
+ * test swaps, where a search or a schedule looks next. Same seed, same numbers, on every machine. Not for secrets.
  */
 
 /** A stream of numbers drawn from one seed. */

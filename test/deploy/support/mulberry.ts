@@ -1,10 +1,10 @@
 /**
  * @module
- * A small seeded generator (mulberry32, public domain): same seed, same schedule, same plan.
+ * The generator of random test pipelines (mulberry32, public domain). It stays as it is: recorded figures name its seeds.
  */
 
 /** Numbers in [0, 1). */
-export function seededRandom(seed: number): () => number {
+export function mulberry(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -1,0 +1,69 @@
+"""Waiting requests of one (path, status) in the base order. Most come in order and go into a deque, at no cost that grows with their
+number; what comes out of order, because its status changed, goes into a heap beside it. An entry that left is dropped when it is met.
+"""
+
+from collections import deque
+from heapq import heapify, heappop, heappush
+
+
+class SubQueue:
+    """Of the entries whose `where` is this sub-queue's."""
+
+    __slots__ = ("where", "is_used", "_in_order", "_last", "_others", "_bound")
+
+    def __init__(self, where):
+        self.where = where
+        #: False only when it is empty for certain: a cheap look before `head`.
+        self.is_used = False
+        self._in_order = deque()
+        self._last = None
+        self._others = []
+        self._bound = 64
+
+    def clear(self):
+        self._in_order.clear()
+        self._others.clear()
+        self.is_used = False
+
+    def push(self, entry):
+        rank = entry.rank
+        self.is_used = True
+        if not self._in_order or rank > self._last:
+            self._last = rank
+            self._in_order.append((rank, entry))
+            return
+        others = self._others
+        heappush(others, (rank, entry))
+        if len(others) > self._bound:
+            self._bound = tidy(others, self._is_here)
+
+    def head(self):
+        """The first entry, or None."""
+        line, where, first = self._in_order, self.where, None
+        while line:
+            rank, entry = line[0]
+            if entry.where == where and entry.rank == rank:
+                first = entry
+                break
+            line.popleft()
+        others = self._others
+        while others:
+            rank, entry = others[0]
+            if entry.where == where and entry.rank == rank:
+                return entry if first is None or rank < first.rank else first
+            heappop(others)
+        if first is None:
+            self.is_used = False
+        return first
+
+    def _is_here(self, item):
+        rank, entry = item
+        return entry.where == self.where and entry.rank == rank
+
+
+def tidy(heap, is_live):
+    """Drops from a heap of `(rank…, entry)` what left and what stands there twice; returns the length at which to do so again."""
+    once = {id(item[-1]): item for item in heap if is_live(item)}
+    heap[:] = once.values()
+    heapify(heap)
+    return 64 + 2 * len(heap)

@@ -1,0 +1,117 @@
+/**
+ * @module
+ * What a step picks by deadline: the members of limited groups, and the rescued request. Made once per step, on first need; who is
+ * chosen is stamped with the step.
+ */
+import { type Groups, LIMITED, SHOWN } from './groups.js'
+import type { Merge } from './merge.js'
+import { type ClassTable, LONG, SHORT } from './request-class.js'
+import {
+  CHUNK_BITS,
+  CHUNK_MASK,
+  LOST,
+  ORDINARY,
+  type RequestTable,
+  WAITING,
+} from './request-table.js'
+import type { WaitingSet } from './waiting-set.js'
+
+export interface Choice {
+  /** The step that it is of. */
+  step: number
+  /** The rescued request, or -1; and whether it would be hidden without. */
+  rescued: number
+  rescuedWasHidden: boolean
+  begin(step: number): void
+  /** Makes the choice unless it is made. @hot */
+  make(): void
+  /** Whether a slot is still that of a chosen request that waits. */
+  holds(slot: number): boolean
+  /** Adds what was chosen of a status, and still waits, to a merge. @hot */
+  addTo(merge: Merge, status: typeof ORDINARY | typeof LOST): void
+}
+
+/** `byDeadline` is cleared and read whenever a choice is made. */
+export function createChoice(
+  { chunks }: RequestTable,
+  waiting: WaitingSet,
+  groups: Groups,
+  { count, path }: ClassTable,
+  byDeadline: Merge,
+): Choice {
+  const { verdict, limits } = groups
+  const { heaps } = waiting
+  /** Slots chosen, ordinary ones first; the array only grows. */
+  const chosen: number[] = []
+  let numChosen = 0
+  let numOrdinary = 0
+  let isMade = true
+
+  const stamp = (slot: number): void => {
+    chunks[slot >> CHUNK_BITS]!.chosenAt[slot & CHUNK_MASK] = choice.step
+  }
+
+  const chooseWithin = (onPath: number, status: number): void => {
+    let left = limits[onPath * 3 + status]!
+    if (left <= 0) return
+    byDeadline.clear()
+    for (let c = 0; c < count; c++) {
+      if (path[c] !== onPath || verdict[c * 3 + status] !== LIMITED) continue
+      if (status === ORDINARY) waiting.trackOrdinary(c)
+      byDeadline.open(heaps.of(c, status))
+    }
+    for (; left > 0; left--) {
+      const slot = byDeadline.take()
+      if (slot === -1) return
+      chosen[numChosen++] = slot
+      stamp(slot)
+    }
+  }
+
+  const rescue = (): void => {
+    byDeadline.clear()
+    for (let c = 0; c < count; c++) byDeadline.open(heaps.of(c, LOST))
+    const slot = byDeadline.take()
+    if (slot === -1) return
+    const chunk = chunks[slot >> CHUNK_BITS]!
+    const i = slot & CHUNK_MASK
+    choice.rescued = slot
+    choice.rescuedWasHidden =
+      verdict[chunk.classIndex[i]! * 3 + LOST] !== SHOWN && chunk.chosenAt[i] !== choice.step
+    stamp(slot)
+  }
+
+  const choice: Choice = {
+    step: -1,
+    rescued: -1,
+    rescuedWasHidden: false,
+    begin(step) {
+      choice.step = step
+      isMade = false
+    },
+    make() {
+      if (isMade) return
+      isMade = true
+      numChosen = 0
+      choice.rescued = -1
+      choice.rescuedWasHidden = false
+      chooseWithin(SHORT, ORDINARY)
+      chooseWithin(LONG, ORDINARY)
+      numOrdinary = numChosen
+      chooseWithin(SHORT, LOST)
+      chooseWithin(LONG, LOST)
+      if (groups.rescues) rescue()
+    },
+    holds(slot) {
+      const chunk = chunks[slot >> CHUNK_BITS]!
+      const i = slot & CHUNK_MASK
+      return chunk.state[i] === WAITING && chunk.chosenAt[i] === choice.step
+    },
+    addTo(merge, status) {
+      const end = status === ORDINARY ? numOrdinary : numChosen
+      for (let k = status === ORDINARY ? 0 : numOrdinary; k < end; k++)
+        if (choice.holds(chosen[k]!)) merge.add(chosen[k]!)
+    },
+  }
+  return choice
+}

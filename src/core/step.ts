@@ -1,0 +1,139 @@
+/**
+ * @module
+ * One step, in order: estimates and urgency brought up to the clock, signals, filters, cap, view, counts, events.
+ */
+import { doubles } from './columns.js'
+import type { Decision, MutableDecision } from './decision.js'
+import type { PressureSample } from './ports.js'
+import { LONG } from './request-class.js'
+import { LOST } from './request-table.js'
+import type { SchedulerOptions } from './scheduler-options.js'
+import type { SchedulerParts } from './scheduler-parts.js'
+import { TIME } from './signals.js'
+import { createStepCounter } from './step-counts.js'
+
+const PHASES = ['short', 'long'] as const
+
+export interface Step {
+  /** Timestamp of the pressure in `cells[1]`. A cell, for a double that crosses a call would be boxed. */
+  readonly stamp: Float64Array
+  readonly result: MutableDecision
+  /** Smoothed pressure in [0, 1]; NaN before the first sample. */
+  smoothed(): number
+  /** `cells[0]` is now, `cells[1]` a pressure sample or NaN. @hot */
+  decide(downstreamActive: boolean | undefined): Decision
+}
+
+export function createStep(
+  parts: SchedulerParts,
+  { actuator, pressureSource }: Pick<SchedulerOptions, 'actuator' | 'pressureSource'>,
+): Step {
+  const { classes, ladder, policy, cells, latest, table, waitingSet, signals, groups } = parts
+  const { estimates, view, recorder, announcer } = parts
+  const { hears, announce } = announcer
+  const { workConserving } = policy
+  const { times, inDownstream } = signals
+  const filters = policy.filters()
+  const cap = policy.cap()
+  const stamp = doubles(1)
+  /** Timestamp of the newest sample. */
+  const newest = Float64Array.of(-Infinity)
+  const sample: PressureSample = {
+    value: NaN,
+    kind: 'none',
+    timestampMs: -Infinity,
+    source: 'none',
+  }
+  /** Handles and statuses that changed in this step, for whoever listens. */
+  const changes: number[] = []
+  const onStatus = (slot: number, status: number): void => {
+    changes.push(table.handleOf(slot), status)
+  }
+  let numSteps = 0
+  const result: MutableDecision = {
+    step: -1,
+    phase: 'none',
+    passed: false,
+    n: 0,
+    view,
+    level: -1,
+    capSms: 0,
+    headroomSms: 0,
+    changed: false,
+    waiting: 0,
+    hidden: 0,
+    protected: 0,
+    lost: 0,
+  }
+  const count = createStepCounter(signals, groups, view, recorder)
+
+  const renewPressure = (): void => {
+    let value = cells[1]!
+    let stampMs = stamp[0]!
+    // biome-ignore lint/suspicious/noSelfCompare: NaN means that the caller gave no sample
+    if (value !== value && pressureSource !== undefined) {
+      if (pressureSource.sample(sample)) {
+        value = sample.value
+        stampMs = sample.timestampMs
+      } else times[TIME.pressure] = Number.NaN
+    }
+    signals.pressureIsNew = value >= 0 && value <= 1 && stampMs > newest[0]! && stampMs < Infinity
+    if (!signals.pressureIsNew) return
+    newest[0] = stampMs
+    times[TIME.pressure] = value
+    times[TIME.pressureTimestamp] = stampMs
+  }
+
+  const apply = (level: number): void => {
+    if (result.level !== -1) recorder.capChanges += 1
+    actuator?.apply(level)
+    result.level = level
+    result.capSms = ladder.sms[level]!
+    result.headroomSms = Math.max(0, ladder.totalSms - result.capSms)
+  }
+
+  const announceStep = (): void => {
+    for (let k = 0; k < changes.length; k += 2)
+      announce(changes[k + 1] === LOST ? 'lost' : 'protected', changes[k]!)
+    if (changes.length > 0) changes.length = 0
+    if (result.changed && hears('cap')) announce('cap', result.level, result.capSms)
+    if (hears('decision')) announce('decision', result)
+  }
+
+  return {
+    stamp,
+    result,
+    smoothed: () => cap.smoothed(),
+    decide(downstreamActive) {
+      const now = cells[0]!
+      if (now > latest[0]!) latest[0] = now
+      waitingSet.onStatus = hears('protected') || hears('lost') ? onStatus : undefined
+      if (estimates.isStale) {
+        estimates.isStale = false
+        for (let c = 0; c < classes.count; c++) waitingSet.reestimate(c)
+      }
+      waitingSet.refresh()
+      signals.step = numSteps
+      signals.sumByPath()
+      times[TIME.now] = now
+      renewPressure()
+      signals.downstreamActive = downstreamActive ?? signals.sumOn(LONG, inDownstream) > 0
+      signals.appliedLevel = actuator === undefined ? result.level : actuator.readBack()
+      groups.reset()
+      for (let f = 0; f < filters.length; f++) filters[f]!.filter(signals, groups)
+      groups.resolve(signals, workConserving)
+      const level = cap.cap(signals, ladder)
+      result.changed = level !== result.level
+      if (result.changed) apply(level)
+      result.step = numSteps
+      result.phase = groups.phase === -1 ? 'none' : PHASES[groups.phase]!
+      result.passed = groups.passed
+      result.n = groups.n
+      view.begin(numSteps)
+      count(result)
+      numSteps = (numSteps + 1) & 0x7fffffff
+      announceStep()
+      return result
+    },
+  }
+}

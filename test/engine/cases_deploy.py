@@ -1,0 +1,83 @@
+"""What the planner emits, loaded by the engines' own loaders: `horizonserve plan FILE --gpus N --emit …` and then the real parser."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import ROOT
+from suite import LONG, Skip, case
+
+import check_deploy_yaml
+
+PIPELINES = ("qwen2_5-omni", "qwen3-omni")
+GPUS = (1, 2, 3, 4, 6, 8) if LONG else (1, 2, 4)
+OBJECTIVES = ("latency", "rate")
+
+
+def _emit(target, folder):
+    """The deploy files of all plans of the example pipelines. The built command line, or the sources where nothing is built yet."""
+    built = ROOT / "dist/cli/main.js"
+    command = ["node", str(built)] if built.exists() else ["node", "--import", "tsx", str(ROOT / "src/cli/main.ts")]
+    files, refused = [], []
+    for pipeline in PIPELINES:
+        for gpus in GPUS:
+            for objective in OBJECTIVES:
+                out = Path(folder) / f"{pipeline}-{gpus}-{objective}"
+                done = subprocess.run(
+                    [*command, "plan", f"examples/pipelines/{pipeline}.yaml", "--gpus", str(gpus), "--hardware", "h100", "--objective", objective, "--emit", target, "--out", str(out)],
+                    cwd=ROOT, capture_output=True, text=True, timeout=600,
+                )  # fmt: skip
+                emitted = sorted(out.glob("*.yaml")) if out.exists() else []
+                # A plan may not exist (too little memory); a command that breaks is another matter.
+                if done.returncode != 0 or not emitted:
+                    refused.append(f"{pipeline} on {gpus} ({objective}): {(done.stderr or done.stdout).strip()[-200:]}")
+                files += emitted
+    return files, refused
+
+
+@case
+def emitted_vllm_omni_files_load_in_its_own_loader():
+    with tempfile.TemporaryDirectory() as folder:
+        files, refused = _emit("vllm-omni", folder)
+        files = [f for f in files if not f.name.startswith("horizon")]
+        assert len(files) >= 2 * len(PIPELINES), f"too few files were emitted; refused: {refused}"
+        stages = [line for path in [*files, ROOT / "examples/vllm-omni/deploy.yaml"] for line in check_deploy_yaml.check_vllm_omni(str(path))]
+        assert not refused, refused
+    return {"files": len(files) + 1, "stages": len(stages), "first": stages[0]}
+
+
+@case
+def a_file_that_the_loader_should_refuse_is_refused():
+    """The check can fail: an unknown pipeline, an unknown engine argument, an unknown connector."""
+    text = (ROOT / "examples/vllm-omni/deploy.yaml").read_text()
+    said = {}
+    for label, change in (
+        ("pipeline", lambda t: t.replace("pipeline:", "pipeline: no_such_pipeline #", 1) if "pipeline:" in t else t + "\npipeline: no_such_pipeline\n"),
+        ("argument", lambda t: t.replace("  - stage_id: 0", "  - stage_id: 0\n    no_such_argument: 1", 1)),
+        ("stage", lambda t: t.replace("stage_id: 0", "stage_id: 7", 1)),
+    ):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            changed = change(text)
+            assert changed != text, label
+            file.write(changed)
+            file.flush()
+            try:
+                check_deploy_yaml.check_vllm_omni(file.name)
+            except Exception as error:  # noqa: BLE001 - whatever the loader says against it
+                said[label] = f"{type(error).__name__}: {error}"[:120]
+            else:
+                raise AssertionError(f"a wrong {label} was not refused")
+    return said
+
+
+@case
+def emitted_sglang_omni_files_load_in_its_own_models():
+    try:
+        import sglang_omni  # noqa: F401
+    except ImportError as error:
+        raise Skip(f"sglang-omni cannot be imported ({error}); it is not among the packages of this environment") from None
+    with tempfile.TemporaryDirectory() as folder:
+        files, refused = _emit("sglang-omni", folder)
+        lines = [line for path in files for line in check_deploy_yaml.check_sglang_omni(str(path))]
+        assert files and not refused, refused
+    return {"files": len(files), "stages": len(lines)}
