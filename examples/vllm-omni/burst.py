@@ -15,6 +15,7 @@ from horizonserve import wire  # noqa: E402
 from horizonserve.vllm_omni import HorizonOmniScheduler  # noqa: E402
 
 STEP_MS = 10.0
+SPEECH, TEXT = (10, 16) if "--quick" in sys.argv else (24, 40)
 
 
 def request(number, final_stage, tokens, output, now_ns):
@@ -34,12 +35,12 @@ def serve(cls):
             assert time.monotonic() < end, "no controller"
             time.sleep(0.01)
     loop, start, waits, arrived = Loop(scheduler), now[0], {"text": [], "speech": []}, {}
-    for i in range(24):
+    for i in range(SPEECH):
         arrived[f"r{i}"] = ("speech", now[0])
         scheduler.add_request(request(i, 2, 400, 120, now[0]))
-    number = 24
+    number = SPEECH
     while scheduler.has_unfinished_requests():
-        if number < 64 and (now[0] - start) / 1e6 > (number - 20) * 30:
+        if number < SPEECH + TEXT and (now[0] - start) / 1e6 > (number - SPEECH + 4) * 30:
             arrived[f"r{number}"] = ("text", now[0])
             scheduler.add_request(request(number, 0, 40, 8, now[0]))
             number += 1
@@ -54,7 +55,7 @@ def serve(cls):
     return waits
 
 
-print(f"admission wait in virtual ms, steps of {STEP_MS:.0f} ms; 8 slots, 24 speech requests at once, then 40 text requests")
+print(f"admission wait in virtual ms, steps of {STEP_MS:.0f} ms; 8 slots, {SPEECH} speech requests at once, then {TEXT} text requests")
 for label, cls in (("vLLM-Omni alone", OmniARAsyncScheduler), ("with the controller", HorizonOmniScheduler)):
     waits = serve(cls)
     row = "  ".join(f"{kind}: p50 {sorted(v)[len(v) // 2]:6.0f}  max {max(v):6.0f}" for kind, v in waits.items())

@@ -69,6 +69,8 @@ triage: { shareFloor: 0.05 }
 
 # Memory pressure, smoothed by gamma, at which the shared stage gets the last level of the ladder.
 throttle: { gamma: 0.4, saturation: 0.9 }
+# Where \`horizonserve run\` reads it: nvml-samples, nvml-utilization, gpm-dram-bandwidth, or auto (one of the first two).
+# pressure: { source: auto, device: 0, everyMs: 100 }
 
 # How many long-path requests the downstream stages serve at once.
 estimates: { downstreamConcurrency: 1 }

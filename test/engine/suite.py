@@ -106,6 +106,7 @@ def main():
     import cases_queue  # noqa: F401
     import cases_cost  # noqa: F401
     import cases_engine  # noqa: F401
+    import cases_example  # noqa: F401
 
     only = [name for name in args.only.split(",") if name]
     passed = failed = skipped = 0
