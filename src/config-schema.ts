@@ -4,7 +4,7 @@
  * makes a scheduler does not load these texts.
  */
 import { z } from 'zod'
-import { horizonConfigSchema } from './config.js'
+import { horizonConfigSchema } from './config-form.js'
 
 const STAGE =
   'Solo time of a stage: a fixed part plus one curve of [input, ms] points per kind of input'

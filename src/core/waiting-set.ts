@@ -200,18 +200,11 @@ export function createWaitingSet(
       if (next === -1) list.tail = prev
       else chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
       counts[list.classIndex * 3 + chunk.status[i]!]! -= 1
-      if (prev === -1) {
-        list.head = next
-        markDirty(list)
-      } else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
-      if (list.live === slot) {
-        list.live = next
-        markDirty(list)
-      }
-      if (list.ordinary === slot) {
-        list.ordinary = next
-        markDirty(list)
-      }
+      if (prev === -1) list.head = next
+      else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
+      if (prev === -1 || list.live === slot || list.ordinary === slot) markDirty(list)
+      if (list.live === slot) list.live = next
+      if (list.ordinary === slot) list.ordinary = next
     },
     refresh() {
       set.flush()

@@ -86,13 +86,20 @@ export function literalPolicy(options: HorizonPolicyOptions = {}): Policy {
   return horizonPolicy({
     name: 'horizonserve-literal',
     ...options,
-    rotation: options.rotation === false ? false : { update: 'step', ...options.rotation },
-    longPathCap:
-      options.longPathCap === false ? false : { counts: 'prefill', ...options.longPathCap },
-    throttle: options.throttle === false ? false : { smoothing: 'per-step', ...options.throttle },
+    rotation: withDefaults({ update: 'step' }, options.rotation),
+    longPathCap: withDefaults({ counts: 'prefill' }, options.longPathCap),
+    throttle: withDefaults({ smoothing: 'per-step' }, options.throttle),
     triage: options.triage ?? false,
     workConserving: options.workConserving ?? false,
   })
+}
+
+/** Other defaults for a part, unless it is left out. */
+function withDefaults<Part extends object>(
+  defaults: NoInfer<Part>,
+  part: Part | false | undefined,
+): Part | false {
+  return part === false ? false : { ...defaults, ...(part as Part) }
 }
 
 const NO_URGENCY: UrgencyRule = Object.freeze({ uGuard: 0, uLost: 0, downstreamWait: false })

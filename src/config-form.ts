@@ -1,0 +1,171 @@
+/**
+ * @module
+ * The form of a configuration: its fields and what each may hold. What they mean stands with the JSON Schema, in `config-schema.ts`.
+ */
+import { z } from 'zod'
+import { HorizonError } from './core/errors.js'
+import type { StageProfile } from './policies/request-profiler.js'
+
+const positive = z.number().positive()
+const atLeast0 = z.number().min(0)
+const integerFrom1 = z.int().min(1)
+const share = atLeast0.max(1)
+const shareAbove0 = positive.max(1)
+const count = integerFrom1.max(1_000_000)
+
+/** A record of which every field may be left out. */
+function options<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape).partial()
+}
+
+/** A part of the policy that `false` leaves out. */
+function orFalse<Part extends z.ZodType>(part: Part) {
+  return z.union([z.literal(false), part])
+}
+
+const curve = z.array(z.tuple([atLeast0, atLeast0])).min(1)
+const stageCost = options({
+  fixedMs: atLeast0,
+  promptTokens: curve,
+  audioSeconds: curve,
+  images: curve,
+  videos: curve,
+})
+
+const stageProfile = z.strictObject({
+  shared: stageCost,
+  ...options({
+    downstream: stageCost,
+    downstreamBusy: stageCost,
+    decodeTokens: atLeast0,
+    decodeMsPerToken: atLeast0,
+  }).shape,
+})
+
+const requestClass = z
+  .strictObject({
+    output: z.enum(['text', 'audio', 'image']),
+    ...options({
+      inputs: z.array(z.enum(['text', 'audio', 'image', 'video'])).min(1),
+      path: z.enum(['short', 'long']),
+      sloMs: positive,
+      soloP95Ms: positive,
+      sloMultiplier: positive,
+      priority: z.number(),
+    }).shape,
+  })
+  .refine((value) => (value.sloMs === undefined) !== (value.soloP95Ms === undefined), {
+    message: 'give either sloMs or soloP95Ms',
+  })
+
+const className = z
+  .string()
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/,
+    'a class name starts with a letter and has letters, digits, "_", "-" or "."',
+  )
+
+/**
+ * The configuration as a user writes it. Every field but `classes` and `profile` has a default. What the fields mean stands with the
+ * JSON Schema, in `config-schema.ts`.
+ */
+export const horizonConfigSchema = z.strictObject({
+  classes: z.record(className, requestClass),
+  profile: z.record(className, stageProfile),
+  ...options({
+    preset: z.enum(['default', 'literal']),
+    ladder: z.strictObject({
+      totalSms: integerFrom1,
+      levels: z.array(integerFrom1).min(1).max(64),
+      aggressiveSms: integerFrom1.optional(),
+    }),
+    uGuard: atLeast0.max(1000),
+    rotation: orFalse(
+      options({
+        m: count,
+        nMin: z.int().min(0).max(1_000_000),
+        nMax: count,
+        update: z.enum(['cycle', 'step']),
+      }),
+    ),
+    longPathCap: orFalse(count),
+    capCounts: z.enum(['prefill', 'shared-stage']),
+    triage: orFalse(options({ uLost: positive, shareFloor: share })),
+    slots: integerFrom1,
+    slotReserve: orFalse(options({ reserve: z.int().min(0), holdSteps: z.number().min(1) })),
+    throttle: orFalse(
+      options({
+        gamma: shareAbove0,
+        saturation: shareAbove0,
+        deltaStep: integerFrom1,
+        smoothing: z.enum(['per-sample', 'per-step']),
+      }),
+    ),
+    fixedCapSms: integerFrom1,
+    pressure: orFalse(
+      options({
+        source: z.enum(['auto', 'nvml-samples', 'nvml-utilization', 'gpm-dram-bandwidth']),
+        device: z.union([z.int().min(0), z.string()]),
+        everyMs: z.number().min(20).max(10_000),
+      }),
+    ),
+    order: z.enum(['arrival', 'deadline', 'priority']),
+    workConserving: z.boolean(),
+    estimates: options({
+      slowdownGain: share,
+      maxSlowdown: z.number().min(1),
+      downstreamConcurrency: count,
+    }),
+    capacity: options({
+      initialRequests: z.int().min(0),
+      maxRequests: integerFrom1.max(1 << 24),
+    }),
+  }).shape,
+})
+
+/** A configuration in the right form. */
+export type CheckedConfig = z.output<typeof horizonConfigSchema>
+
+type ConfigInput = z.input<typeof horizonConfigSchema>
+export type ClassConfig = z.infer<typeof requestClass>
+
+/** What `createHorizon` takes: class names are inferred from `classes`. */
+export interface HorizonConfig<Name extends string = string>
+  extends Omit<ConfigInput, 'classes' | 'profile'> {
+  readonly classes: Readonly<Record<Name, ClassConfig>>
+  readonly profile: Readonly<Record<Name, StageProfile>>
+}
+
+/** Throws `ERR_CONFIG_INVALID` with the path of the first wrong field, what was expected and what was got. */
+export function checkForm(config: unknown): CheckedConfig {
+  const result = horizonConfigSchema.safeParse(config)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]!
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path
+  throw new HorizonError(
+    'ERR_CONFIG_INVALID',
+    issue.code === 'unrecognized_keys' ? 'unknown field' : issue.message,
+    {
+      field: fieldName(path),
+      got: valueAt(config, path),
+    },
+  )
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path.length === 0
+    ? 'configuration'
+    : path
+        .map((key, i) =>
+          typeof key === 'number' ? `[${key}]` : `${i === 0 ? '' : '.'}${String(key)}`,
+        )
+        .join('')
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at: unknown = value
+  for (const key of path)
+    at =
+      typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined
+  return at
+}
