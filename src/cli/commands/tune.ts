@@ -8,11 +8,12 @@ import type { Command } from 'commander'
 import { type HorizonConfig, parseConfig } from '../../config.js'
 import { readConfig } from '../../config-file.js'
 import { HorizonError, isHorizonError, type Policy } from '../../core/index.js'
-import { defaultLongPathCap, defaultSlotReserve, horizonPolicy } from '../../policies/index.js'
+import { defaultLongPathCap } from '../../policies/index.js'
 import {
   type CalibrateResult,
   type Candidate,
   calibrate,
+  candidatePolicy,
   collect,
   GPUS,
   type GpuName,
@@ -25,11 +26,12 @@ import {
   overlayTrace,
   type RunSummary,
   readTrace,
-  scaledLevels,
+  scaledCalibration,
   simulate,
   simulatedTarget,
   type Trace,
   tune,
+  usualCandidate,
   type Workload,
   windowOf,
 } from '../../sim/index.js'
@@ -104,7 +106,7 @@ async function run(_args: readonly string[], options: Options, io: CliIo): Promi
     trials,
     seed: first,
     evaluate(candidate, seed) {
-      const known = withLadder(calibration, candidate)
+      const known = scaledCalibration(calibration, candidate)
       const policy = policyOf(candidate, config, known, spec.shared.slots)
       // A guard as wide as an SLO is no candidate.
       if (policy === undefined) return 0
@@ -118,7 +120,7 @@ async function run(_args: readonly string[], options: Options, io: CliIo): Promi
   })
   bar.clear()
   const { best } = tuned
-  const levels = withLadder(calibration, best).ladder.levels
+  const levels = scaledCalibration(calibration, best).ladder.levels
   if (options.json === true) {
     io.out(
       `${JSON.stringify({ simulated: true, objective: options.objective, ...tuned, levels })}\n`,
@@ -175,50 +177,29 @@ function workloads(spec: OmniSpec, options: Options): (seed: number, count?: num
 
 /** The numbers of the configuration where it gives them, the defaults elsewhere. */
 function startOf(config: HorizonConfig | undefined, slots: number): Candidate {
-  const rotation = config?.rotation === false ? {} : (config?.rotation ?? {})
-  return {
-    uGuard: config?.uGuard ?? 2,
-    longPathCap:
-      typeof config?.longPathCap === 'number' ? config.longPathCap : usualCap(config, slots),
-    nMin: rotation.nMin ?? 2,
-    nMax: rotation.nMax ?? 8,
-    m: rotation.m ?? 2,
-    ladderScale: 1,
-  }
-}
-
-const usualCap = (config: HorizonConfig | undefined, slots: number): number =>
-  config === undefined ? Math.max(1, (3 * slots) >> 2) : defaultLongPathCap.cap
-
-function withLadder(calibration: CalibrateResult, candidate: Candidate): CalibrateResult {
-  const { ladder } = calibration
-  const top = ladder.aggressiveSms ?? ladder.totalSms
-  const levels = scaledLevels(ladder.levels, candidate.ladderScale, top)
-  return { ...calibration, ladder: { ...ladder, levels } }
+  const usual = usualCandidate(slots)
+  if (config === undefined) return usual
+  const { rotation = {}, longPathCap } = config
+  const { nMin, nMax, m } = { ...usual, ...(rotation === false ? {} : rotation) }
+  const own =
+    config.slots === undefined ? defaultLongPathCap.cap : usualCandidate(config.slots).longPathCap
+  const cap = typeof longPathCap === 'number' ? longPathCap : own
+  return { uGuard: config.uGuard ?? 2, longPathCap: cap, nMin, nMax, m, ladderScale: 1 }
 }
 
 /** Everything but the searched numbers stays as the configuration has it; without one, as we recommend. */
 function policyOf(
   candidate: Candidate,
   config: HorizonConfig | undefined,
-  { saturation }: CalibrateResult,
+  calibration: CalibrateResult,
   slots: number,
 ): Policy | undefined {
-  const { uGuard, longPathCap: cap, m, nMin, nMax } = candidate
-  if (config === undefined) {
-    return horizonPolicy({
-      uGuard,
-      longPathCap: { cap },
-      rotation: { m, nMin, nMax },
-      triage: { uLost: Math.min(defaultSlotReserve.uLost, uGuard) },
-      slotReserve: { slots },
-      throttle: { saturation },
-    })
-  }
+  const { uGuard, longPathCap, m, nMin, nMax } = candidate
+  if (config === undefined) return candidatePolicy(candidate, calibration, slots)
   const { ladder: _ladder, fixedCapSms: _fixedCapSms, ...rest } = config
   const rotation = { ...(config.rotation === false ? {} : config.rotation), m, nMin, nMax }
   try {
-    return parseConfig({ ...rest, uGuard, longPathCap: cap, rotation }).policy
+    return parseConfig({ ...rest, uGuard, longPathCap, rotation }).policy
   } catch (error) {
     if (isHorizonError(error) && error.code === 'ERR_CONFIG_GUARD') return undefined
     throw error

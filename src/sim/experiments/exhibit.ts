@@ -38,7 +38,7 @@ export interface Results {
   rows(point: Point, policy: string, seeds: number): Row[]
 }
 
-/** Seeds of the experiments; exploring was done with others (1 to 9). */
+/** Seeds of the experiments; exploring was done with others (below 100). */
 export const FIRST_SEED = 101
 
 export function jobsFor(

@@ -33,7 +33,9 @@ export interface Laboratory {
   world(point: Pick<Point, 'gpu' | 'model' | 'overrides'>): World
   /** The SM sweep that the ladder was chosen from. */
   sweep(point: Pick<Point, 'gpu' | 'model'>): readonly SmSweepRow[]
-  /** The requests of a point, and one of its runs in full. */
+  /** The requests of a point. */
+  workload(point: Point, seed: number): Workload
+  /** One of its runs in full. */
   simulate(job: Job): SimulationResult
   run(job: Job): Row
 }
@@ -111,6 +113,7 @@ export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
   return {
     world,
     sweep: (point) => world(point).sweep,
+    workload: (point, seed) => workload(world(point).spec, point, seed),
     simulate: runCase,
     run(job) {
       const { point, policy, seed } = job
