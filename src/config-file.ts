@@ -5,11 +5,13 @@
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
-import { applyEnvironment, type HorizonConfig, type HorizonParts, parseConfig } from './config.js'
+import { type HorizonConfig, type HorizonParts, parseConfig } from './config.js'
+import { applyEnvironment } from './config-environment.js'
 import { HorizonError } from './core/errors.js'
 import { createScheduler, type Scheduler } from './core/scheduler.js'
 import type { SchedulerOptions } from './core/scheduler-options.js'
 
+export { applyEnvironment } from './config-environment.js'
 export { configJsonSchema } from './config-schema.js'
 
 /**

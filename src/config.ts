@@ -21,7 +21,6 @@ import { type HorizonPolicyOptions, horizonPolicy, literalPolicy } from './polic
 import { requestProfiler, type StageProfile } from './policies/request-profiler.js'
 import { DEFAULT_U_GUARD } from './policies/slack-guard.js'
 
-export { applyEnvironment } from './config-environment.js'
 export { type HorizonConfig, horizonConfigSchema } from './config-form.js'
 
 /** What a configuration cannot say: live objects. */

@@ -7,7 +7,6 @@ import { type HorizonConfig, type HorizonParts, parseConfig } from './config.js'
 import { createScheduler, type Scheduler } from './core/scheduler.js'
 
 export {
-  applyEnvironment,
   type HorizonConfig,
   type HorizonParts,
   horizonConfigSchema,

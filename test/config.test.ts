@@ -3,14 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { configJsonSchema } from '../src/config-file.js'
-import {
-  applyEnvironment,
-  createHorizon,
-  type Horizon,
-  type HorizonConfig,
-  parseConfig,
-} from '../src/index.js'
+import { applyEnvironment, configJsonSchema } from '../src/config-file.js'
+import { createHorizon, type Horizon, type HorizonConfig, parseConfig } from '../src/index.js'
 import { thrownBy } from './support/fixture.js'
 
 const GOOD = {

@@ -180,7 +180,7 @@ function startOf(config: HorizonConfig | undefined, slots: number): Candidate {
   const usual = usualCandidate(slots)
   if (config === undefined) return usual
   const { rotation = {}, longPathCap } = config
-  const { nMin, nMax, m } = { ...usual, ...(rotation === false ? {} : rotation) }
+  const { nMin = usual.nMin, nMax = usual.nMax, m = usual.m } = rotation === false ? {} : rotation
   const own =
     config.slots === undefined ? defaultLongPathCap.cap : usualCandidate(config.slots).longPathCap
   const cap = typeof longPathCap === 'number' ? longPathCap : own
