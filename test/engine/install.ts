@@ -12,6 +12,9 @@ const FOLDER = '.venv/engine'
 const MARK = join(FOLDER, 'complete')
 const INPUTS = ['requirements.txt', 'cuda_stubs.py'].map((f) => join('test/engine', f))
 const TORCH = '2.13.0'
+/** What loading a deploy file takes beside the engine; put in later than the rest, so that it does not make all anew. */
+const EXTRAS = ['torchvision==0.29.2']
+const EXTRAS_MARK = join(FOLDER, 'extras')
 /** Of the CUDA build: the parts that torch really calls while it finds out that there is no GPU. */
 const CUDA_PARTS = ['nvidia-cuda-runtime==13.0.96', 'nvidia-cuda-cupti==13.0.85']
 
@@ -24,7 +27,10 @@ export function installEngine(log: (text: string) => void): Installed {
   const hash = createHash('sha256').update([TORCH, ...CUDA_PARTS].join())
   for (const file of INPUTS) hash.update(readFileSync(file))
   const wanted = hash.digest('hex')
-  if (existsSync(MARK) && readFileSync(MARK, 'utf8') === wanted) return { python }
+  if (existsSync(MARK) && readFileSync(MARK, 'utf8') === wanted) {
+    addExtras(python, log)
+    return { python }
+  }
 
   const base = ['python3.11', 'python3'].find((name) => is311(name))
   if (base === undefined)
@@ -74,7 +80,16 @@ export function installEngine(log: (text: string) => void): Installed {
     return { missing: 'torch does not import' }
   writeFileSync(MARK, wanted)
   log(`engine suite: installed in ${((Date.now() - start) / 1000).toFixed(0)} s`)
+  addExtras(python, log)
   return { python }
+}
+
+/** The cases that need them say so when they are not to be had. */
+function addExtras(python: string, log: (text: string) => void): void {
+  if (existsSync(EXTRAS_MARK) && readFileSync(EXTRAS_MARK, 'utf8') === EXTRAS.join()) return
+  const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps']
+  if (run(python, [...args, ...EXTRAS])) writeFileSync(EXTRAS_MARK, EXTRAS.join())
+  else log(`engine suite: pip could not install ${EXTRAS.join(', ')}`)
 }
 
 function is311(name: string): boolean {
