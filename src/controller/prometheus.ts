@@ -61,11 +61,11 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
   single('headroom_sms', 'gauge', 'SMs left to later stages.', report.headroomSms)
   single('cap_level', 'gauge', 'Row of the ladder in force.', report.level)
   single('pressure', 'gauge', 'Memory pressure, smoothed, 0 to 1.', report.smoothedPressure)
-  metric('pressure_raw', 'gauge', 'Memory pressure as the GPU said last, 0 to 1.')
-  metric('pressure_age_seconds', 'gauge', 'Since the GPU renewed its pressure.')
   if (report.pressureSource !== 'none') {
     const from = `{source="${report.pressureSource}",kind="${report.pressureKind}"}`
+    metric('pressure_raw', 'gauge', 'Memory pressure as the GPU said last, 0 to 1.')
     value('pressure_raw', report.pressure, from)
+    metric('pressure_age_seconds', 'gauge', 'Since the GPU renewed its pressure.')
     value('pressure_age_seconds', report.pressureAgeMs / 1000, from)
   }
   single(

@@ -79,7 +79,7 @@ describeDouble('pressure in a controller', () => {
       expect(await steps((state) => state.level === 3)).toMatchObject({ levelSms: 104 })
       const report = made.report()
       expect(metricsText(report, monotonicNs())).toContain(
-        'horizonserve_pressure_raw{source="nvml-samples",kind="memory-activity"} 0.9',
+        '# TYPE horizonserve_pressure_raw gauge\nhorizonserve_pressure_raw{source="nvml-samples",kind="memory-activity"} 0.9\n',
       )
       expect(draw(report, undefined, 500)).toContain('memory-activity by nvml-samples')
 

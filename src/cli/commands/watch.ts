@@ -63,7 +63,7 @@ export function draw(
   const stepsPerS =
     before === undefined ? '-' : (((report.steps - before.steps) * 1000) / everyMs).toFixed(0)
   const lines = [
-    `step ${report.step}  ${stepsPerS} steps/s  phase ${report.phase}  N ${report.n}  waiting ${report.waiting}  hidden ${report.hidden}`,
+    `step ${report.steps}  ${stepsPerS} steps/s  phase ${report.phase}  N ${report.n}  waiting ${report.waiting}  hidden ${report.hidden}`,
     `cap ${report.capSms} SMs (level ${report.level})  headroom ${report.headroomSms}  downstream ${report.longDownstream}`,
     pressureLine(report),
     '',
