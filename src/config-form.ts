@@ -92,7 +92,7 @@ export const horizonConfigSchema = z.strictObject({
     capCounts: z.enum(['prefill', 'shared-stage']),
     triage: orFalse(options({ uLost: positive, shareFloor: share })),
     slots: integerFrom1,
-    slotReserve: orFalse(options({ reserve: z.int().min(0), holdSteps: z.number().min(1) })),
+    slotReserve: orFalse(count),
     throttle: orFalse(
       options({
         gamma: shareAbove0,

@@ -29,7 +29,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   longPathCap: 'Most ordinary long-path requests in the shared stage. Default 2',
   slots:
     'Slots of the shared stage (vLLM: max_num_seqs). With triage, half of them are kept free from lost requests, and shareFloor counts slot time. Recommended where the number is known',
-  slotReserve: 'Slots that lost requests leave free, and for how many steps a request holds one',
+  slotReserve: 'Slots that lost requests leave free. Default half of slots; false: none',
   fixedCapSms: 'Hold this row while co-running instead of throttling',
   pressure:
     'Where `horizonserve run` reads memory pressure: source (default auto), device (NVML index, UUID or PCI id), everyMs (default 100). Default: auto where there is a ladder; false: none',

@@ -91,22 +91,18 @@ function policyOf(config: CheckedConfig): Policy {
   const orders = { arrival: fcfs, deadline: edf, priority: strictPriority }
   const cap = config.longPathCap
   const { fixedCapSms, slots, slotReserve: reserve } = config
-  const losesNone = (config.triage ?? config.preset !== 'literal') === false
+  const triages = config.triage ?? config.preset !== 'literal'
   if (fixedCapSms !== undefined && !(config.ladder?.levels.includes(fixedCapSms) ?? false)) {
     throw invalid('fixedCapSms', 'one of ladder.levels', fixedCapSms)
   }
-  if (reserve && slots === undefined) throw invalid('slots', 'given with slotReserve', slots)
   const options = {
     ...present({
       uGuard: config.uGuard,
       rotation: config.rotation,
       longPathCap: cap === false ? false : { cap, counts: config.capCounts },
       triage: config.triage,
-      // Without triage no request is lost: slots alone then change nothing, and a reserve that was asked for is refused.
-      slotReserve:
-        slots === undefined || reserve === false || (losesNone && !reserve)
-          ? false
-          : { slots, ...reserve },
+      // Without triage no request is lost: slots alone then change nothing, and a reserve that is asked for is refused.
+      slotReserve: (reserve ?? (slots && triages)) && { slots, reserve },
       throttle: config.throttle,
       workConserving: config.workConserving,
     }),

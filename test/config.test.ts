@@ -317,9 +317,7 @@ test('slots keep half of them from lost requests, where there are any', () => {
       .policy.filters()
       .map((of) => of.name)
   expect(filters({ slots: 8 })).toContain('slot-reserve')
-  expect(filters({ slots: 8, slotReserve: { reserve: 2, holdSteps: 90 } })).toContain(
-    'slot-reserve',
-  )
+  expect(filters({ slots: 8, slotReserve: 2 })).toContain('slot-reserve')
   for (const more of [{ slotReserve: false }, { triage: false }, { preset: 'literal' }] as const)
     expect(filters({ slots: 8, ...more })).not.toContain('slot-reserve')
   expect(filters({})).not.toContain('slot-reserve')
@@ -328,11 +326,11 @@ test('slots keep half of them from lost requests, where there are any', () => {
 test('a reserve without slots, without triage or as large as the slots is refused', () => {
   const refused = (more: Partial<HorizonConfig>) =>
     thrownBy(() => parseConfig({ ...GOOD, ...more }))
-  expect(refused({ slotReserve: { reserve: 2 } })).toMatchObject({ code: 'ERR_CONFIG_INVALID' })
-  expect(refused({ slots: 4, slotReserve: { reserve: 4 } })).toMatchObject({
+  expect(refused({ slotReserve: 2 })).toMatchObject({ field: 'slots' })
+  expect(refused({ slots: 4, slotReserve: 4 })).toMatchObject({
     code: 'ERR_POLICIES_SLOT_RESERVE',
   })
-  expect(refused({ slots: 4, triage: false, slotReserve: { reserve: 1 } })).toMatchObject({
-    code: 'ERR_POLICIES_SLOT_RESERVE',
+  expect(refused({ slots: 4, triage: false, slotReserve: 1 })).toMatchObject({
+    code: 'ERR_POLICIES_URGENCY',
   })
 })

@@ -24,6 +24,6 @@ export {
   type StageProfile,
 } from './request-profiler.js'
 export { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
-export { defaultSlotReserve, type SlotReserveOptions, slotReserve } from './slot-reserve.js'
+export { RESERVE_U_LOST, type SlotReserveOptions, slotReserve } from './slot-reserve.js'
 export { defaultSmThrottle, type SmThrottleOptions, smThrottle } from './sm-throttle.js'
 export { defaultTriage, type TriageOptions, triage } from './triage.js'

@@ -3,14 +3,14 @@
  * Whole policies: the paper's system as printed, ours, and what they are compared with. A policy is a record of parts; build your own
  * the same way.
  */
-import { expectNumber, expectThat } from '../core/errors.js'
+import { ABOVE_0, expectNumber } from '../core/errors.js'
 import type { CapController, Order, Policy, UrgencyRule, ViewFilter } from '../core/ports.js'
 import { type LongPathCapOptions, longPathCap } from './long-path-cap.js'
 import { noCap } from './no-cap.js'
 import { edf, fcfs, strictPriority } from './orders.js'
 import { type PathRotationOptions, pathRotation } from './path-rotation.js'
 import { DEFAULT_U_GUARD, slackGuard } from './slack-guard.js'
-import { defaultSlotReserve, type SlotReserveOptions, slotReserve } from './slot-reserve.js'
+import { RESERVE_U_LOST, type SlotReserveOptions, slotReserve } from './slot-reserve.js'
 import { type SmThrottleOptions, smThrottle } from './sm-throttle.js'
 import { defaultTriage, type TriageOptions, triage } from './triage.js'
 
@@ -39,36 +39,27 @@ export interface HorizonPolicyOptions {
 export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
   const { rotation = {}, longPathCap: limit = {}, throttle = {}, triage: lost = {} } = options
   const uGuard = options.uGuard ?? DEFAULT_U_GUARD
-  const reserve = options.slotReserve ?? false
-  const ours = reserve === false ? defaultTriage : defaultSlotReserve
-  const floor = (lost === false ? undefined : lost.shareFloor) ?? ours.shareFloor
-  const cap0 = reserve === false ? {} : { cap: Math.max(1, (3 * reserve.slots) >> 2) }
+  const reserve = options.slotReserve
   const urgency: UrgencyRule = {
     uGuard,
-    uLost: lost === false ? 0 : (lost.uLost ?? ours.uLost),
+    uLost: lost === false ? 0 : (lost.uLost ?? (reserve ? RESERVE_U_LOST : defaultTriage.uLost)),
     downstreamWait: options.downstreamWait ?? lost !== false,
   }
   const filters = (): ViewFilter[] => [
     ...(rotation === false ? [] : [pathRotation(rotation)]),
     ...(uGuard > 0 ? [slackGuard()] : []),
-    ...(limit === false ? [] : [longPathCap({ ...cap0, ...limit })]),
-    ...(lost === false ? [] : [triage(reserve ? { ...lost, shareFloor: 0 } : lost)]),
-    ...(reserve ? [slotReserve({ ...reserve, shareFloor: floor })] : []),
+    ...(limit === false
+      ? []
+      : [longPathCap(reserve ? { cap: Math.max(1, (3 * reserve.slots) >> 2), ...limit } : limit)]),
+    ...(lost === false ? [] : [triage(reserve ? { shareFloor: 0 } : lost)]),
+    ...(reserve ? [slotReserve({ ...reserve, ...lost })] : []),
   ]
   const cap =
     options.cap ?? ((): CapController => (throttle === false ? noCap() : smThrottle(throttle)))
   expectNumber('ERR_POLICIES_URGENCY', 'uGuard', uGuard, 0)
-  // A request is protected before it is lost.
+  // A request is protected before it is lost; and without triage there is none to keep slots from.
   const most = uGuard > 0 ? uGuard : undefined
-  expectNumber('ERR_POLICIES_URGENCY', 'triage.uLost', urgency.uLost, 0, most)
-  expectThat(
-    reserve === false || lost !== false,
-    'ERR_POLICIES_SLOT_RESERVE',
-    'slots are kept from lost requests, and without triage none is lost',
-    'slotReserve',
-    'triage, or no slotReserve',
-    reserve,
-  )
+  expectNumber('ERR_POLICIES_URGENCY', 'triage.uLost', urgency.uLost, reserve ? ABOVE_0 : 0, most)
   filters()
   cap()
   return {
@@ -86,20 +77,13 @@ export function literalPolicy(options: HorizonPolicyOptions = {}): Policy {
   return horizonPolicy({
     name: 'horizonserve-literal',
     ...options,
-    rotation: withDefaults({ update: 'step' }, options.rotation),
-    longPathCap: withDefaults({ counts: 'prefill' }, options.longPathCap),
-    throttle: withDefaults({ smoothing: 'per-step' }, options.throttle),
+    rotation: options.rotation === false ? false : { update: 'step', ...options.rotation },
+    longPathCap:
+      options.longPathCap === false ? false : { counts: 'prefill', ...options.longPathCap },
+    throttle: options.throttle === false ? false : { smoothing: 'per-step', ...options.throttle },
     triage: options.triage ?? false,
     workConserving: options.workConserving ?? false,
   })
-}
-
-/** Other defaults for a part, unless it is left out. */
-function withDefaults<Part extends object>(
-  defaults: NoInfer<Part>,
-  part: Part | false | undefined,
-): Part | false {
-  return part === false ? false : { ...defaults, ...(part as Part) }
 }
 
 const NO_URGENCY: UrgencyRule = Object.freeze({ uGuard: 0, uLost: 0, downstreamWait: false })

@@ -11,6 +11,7 @@ import { expectInteger, expectNumber } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
 import { LOST } from '../core/request-table.js'
+import { defaultTriage } from './triage.js'
 
 export interface SlotReserveOptions {
   /** Slots of the shared stage (vLLM: `max_num_seqs`). */
@@ -19,27 +20,25 @@ export interface SlotReserveOptions {
   readonly reserve?: number
   /** Least share of slot time, in [0, 1], that goes to lost requests while some wait. @default 0.05 */
   readonly shareFloor?: number
-  /** Steps a request holds its slot, on average: about the tokens of its answer. Prices the floor. @default 200 */
-  readonly holdSteps?: number
 }
 
+/** Steps a request holds its slot, about: the tokens of an answer. They turn the floor from slot time into requests. */
+const HOLD_STEPS = 200
+
 /**
- * `uLost`: what a request held back by a reserve waits for is slots, not steps, so that a wrong verdict costs more; the expected wait
- * behind it moves with hysteresis and is up to half too long. Hence the benefit of the doubt.
+ * `uLost` of a policy with a reserve. Whoever is held back by one waits for slots, not steps, so that a wrong verdict costs more; and the
+ * expected wait behind it moves with hysteresis and is up to half too long. Hence the benefit of the doubt.
  */
-export const defaultSlotReserve = Object.freeze({ shareFloor: 0.05, holdSteps: 200, uLost: 0.8 })
+export const RESERVE_U_LOST = 0.8
 
 /** Throws `ERR_POLICIES_SLOT_RESERVE` for impossible numbers. */
 export function slotReserve(options: SlotReserveOptions): ViewFilter {
-  const { slots } = options
-  const reserve = options.reserve ?? slots >> 1
-  const { shareFloor, holdSteps } = { ...defaultSlotReserve, ...options }
+  const { slots, reserve = slots >> 1, shareFloor } = { ...defaultTriage, ...options }
   const code = 'ERR_POLICIES_SLOT_RESERVE'
-  expectInteger(code, 'slotReserve.slots', slots, 1)
-  expectInteger(code, 'slotReserve.reserve', reserve, 0, slots - 1)
-  expectNumber(code, 'slotReserve.shareFloor', shareFloor, 0, 1)
-  expectNumber(code, 'slotReserve.holdSteps', holdSteps, 1)
-  const perStep = (shareFloor * slots) / holdSteps
+  expectInteger(code, 'slots', slots, 1)
+  expectInteger(code, 'slotReserve', reserve, 0, slots - 1)
+  expectNumber(code, 'triage.shareFloor', shareFloor, 0, 1)
+  const perStep = (shareFloor * slots) / HOLD_STEPS
   /** Rescues earned since the last one, while lost requests wait. */
   const credit = doubles(1)
   return {
@@ -51,10 +50,10 @@ export function slotReserve(options: SlotReserveOptions): ViewFilter {
       groups.limit(SHORT, LOST, open)
       groups.limit(LONG, LOST, open)
       if (signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST) === 0) return
-      credit[0] = credit[0]! + perStep
+      credit[0]! += perStep
       // Spent only where a slot is free: a rescue that no slot can take would be wasted.
       if (credit[0]! < 1 || held >= slots) return
-      credit[0] = credit[0]! - 1
+      credit[0]! -= 1
       groups.rescue()
     },
   }

@@ -179,12 +179,17 @@ function workloads(spec: OmniSpec, options: Options): (seed: number, count?: num
 function startOf(config: HorizonConfig | undefined, slots: number): Candidate {
   const usual = usualCandidate(slots)
   if (config === undefined) return usual
-  const { rotation = {}, longPathCap } = config
-  const { nMin = usual.nMin, nMax = usual.nMax, m = usual.m } = rotation === false ? {} : rotation
-  const own =
-    config.slots === undefined ? defaultLongPathCap.cap : usualCandidate(config.slots).longPathCap
-  const cap = typeof longPathCap === 'number' ? longPathCap : own
-  return { uGuard: config.uGuard ?? 2, longPathCap: cap, nMin, nMax, m, ladderScale: 1 }
+  const { rotation, longPathCap, slots: named } = config
+  const own = rotation === false ? {} : (rotation ?? {})
+  const cap = named === undefined ? defaultLongPathCap.cap : usualCandidate(named).longPathCap
+  return {
+    uGuard: config.uGuard ?? usual.uGuard,
+    longPathCap: typeof longPathCap === 'number' ? longPathCap : cap,
+    nMin: own.nMin ?? usual.nMin,
+    nMax: own.nMax ?? usual.nMax,
+    m: own.m ?? usual.m,
+    ladderScale: 1,
+  }
 }
 
 /** Everything but the searched numbers stays as the configuration has it; without one, as we recommend. */

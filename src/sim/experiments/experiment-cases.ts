@@ -6,7 +6,6 @@
  */
 import type { Policy } from '../../core/index.js'
 import {
-  defaultSlotReserve,
   edf,
   fcfs,
   feasibleEdfPolicy,
@@ -161,13 +160,7 @@ export const EXPERIMENT_CASES: readonly PolicyCase[] = [
       usualReserve,
     ),
   ),
-  reserveCase(
-    'reserve-mps',
-    'reserve-5; MPS, no SM cap',
-    'mps',
-    defaultSlotReserve.shareFloor,
-    usualReserve,
-  ),
+  reserveCase('reserve-mps', 'reserve-5; MPS, no SM cap', 'mps', 0.05, usualReserve),
   ...FLOORS.filter((floor) => floor !== 5).map(
     (floor): PolicyCase => ({
       name: floorName(floor),

@@ -4,7 +4,7 @@
  * of its gain on windows that it never saw. The search decides its next run by the last, so that its runs are not jobs of the store.
  */
 import type { Policy } from '../../core/index.js'
-import { defaultSlotReserve, horizonPolicy } from '../../policies/index.js'
+import { horizonPolicy, RESERVE_U_LOST } from '../../policies/index.js'
 import type { CalibrateResult } from '../calibrate/calibrate.js'
 import { simulate } from '../simulate.js'
 import { number, signed, table, text } from './document.js'
@@ -27,7 +27,7 @@ export function candidatePolicy(
     uGuard,
     longPathCap: { cap },
     rotation: { m, nMin, nMax },
-    triage: { uLost: Math.min(defaultSlotReserve.uLost, uGuard) },
+    triage: { uLost: Math.min(RESERVE_U_LOST, uGuard) },
     slotReserve: { slots },
     throttle: { saturation },
   })
