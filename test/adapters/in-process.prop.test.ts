@@ -218,7 +218,7 @@ test('a step that the horizon refuses leaves the queue as it was, and the schedu
   const { horizon, engine } = engineOf(['speech', 'text'])
   const before = [...engine.queue]
   const wrapped = wrap(engine, horizon, { handleOf: (item: Item) => item.handle })
-  expect(() => wrapped.step(Number.NaN)).toThrow(/impossible time/)
+  expect(() => wrapped.step(Number.NaN)).toThrow(/nowMs: impossible value/)
   expect(engine.queue).toEqual(before)
   expect(engine.seen).toEqual([])
 })
