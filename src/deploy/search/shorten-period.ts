@@ -15,7 +15,7 @@ import { cyclesOfUnits } from './unit-cycles.js'
 import type { Unit } from './units.js'
 
 /** Guesses of how hosts share cycles, and packings of one period whose schedule may fail. */
-const ROUNDS = 5
+const ROUNDS = 12
 const TRIES = 4
 /** Packings of one guess; a step may come from the table and cost nothing. */
 const STEPS = 60
@@ -102,11 +102,11 @@ function ascend(
   const spare = budget.nodes / 6
   let low = floorMs
   let high = bestMs
-  let period = Math.max(bestMs * 0.957, low)
+  let period = Math.max(bestMs / 1.049, low)
   for (let round = 0; round < 5 && budget.nodes > 0 && high > low * 1.002; round += 1) {
     if (refutesPeriod(bins, units, period, patterns, budget)) low = period
     else high = period
-    // The first answer is what a gap of 4.5 per cent needs; a part of the budget for more.
+    // The first answer is what a gap of 4.9 per cent needs; a part of the budget for more.
     if (round === 0 && low === period) budget.nodes = Math.min(budget.nodes, spare)
     period = (low + high) / 2
   }
