@@ -7,7 +7,8 @@ export default defineConfig({
     reporters,
     // Two workers: the suite is laid out for small machines, and timing never decides a test.
     maxWorkers: 2,
-    testTimeout: 120_000,
+    // The full number of random runs takes many minutes a property.
+    testTimeout: process.env.HORIZON_LONG === undefined ? 120_000 : 7_200_000,
     hookTimeout: 300_000,
     projects: [
       {
