@@ -8,7 +8,7 @@
  * - A limited group shows at most `n`, the earliest deadlines; a hidden one shows none. Both may hold.
  */
 import { bytes, integers } from './columns.js'
-import type { ClassTable } from './request-class.js'
+import { type ClassTable, LONG, SHORT } from './request-class.js'
 import { LOST, ORDINARY } from './request-table.js'
 import type { Signals, Status } from './signals.js'
 
@@ -42,6 +42,8 @@ export interface Groups {
   rescues: boolean
   /** `HIDDEN`, `SHOWN` or `LIMITED` by `class * 3 + status`, once resolved. */
   readonly verdict: Uint8Array
+  /** Whether a group, `path * 3 + status`, is shown whole, once resolved. @hot */
+  showsAll(group: number): boolean
   /** Most that may be shown by `path * 3 + status`; -1 without a limit. */
   readonly limits: Int32Array
   /** Forgets the last step. @hot */
@@ -65,21 +67,27 @@ export interface Groups {
   resolve(signals: Signals, workConserving: boolean): void
 }
 
-export function createGroups({ count, path }: ClassTable): Groups {
+export function createGroups({ count, path, ofPath }: ClassTable): Groups {
   const verdict = bytes(count * 3)
   const limits = integers(6)
   /** What was said by `path * 3 + status`, and the same for one class. */
   const marks = bytes(6)
   const classMarks = bytes(count * 3)
   let hasClassMarks = false
-  /** What the verdict was settled from, as one number; -1 when it has to be settled anew. */
-  let settledFrom = -1
+  /** The verdict by `path * 3 + status`, but for what was said of one class. */
+  const settled = bytes(6)
+  /** `verdict` does not follow from `settled`. */
+  let isStale = false
 
   const settle = (): void => {
-    let said = 0
-    for (let at = 0; at < 6; at++) said = (said << 2) | VERDICTS[marks[at]!]!
-    if (said === settledFrom && !hasClassMarks) return
-    settledFrom = hasClassMarks ? -1 : said
+    for (let group = 0; group < 6; group++) {
+      const now = VERDICTS[marks[group]!]!
+      if (now === settled[group]) continue
+      settled[group] = now
+      isStale = true
+    }
+    if (!isStale && !hasClassMarks) return
+    isStale = false
     for (let c = 0; c < count; c++) {
       for (let status = ORDINARY; status <= LOST; status++) {
         const at = c * 3 + status
@@ -88,19 +96,26 @@ export function createGroups({ count, path }: ClassTable): Groups {
     }
   }
 
-  /** Whether a class has waiting requests of a status that the step may show. */
-  const shows = (signals: Signals, c: number, status: number): boolean => {
-    const at = c * 3 + status
-    return (
-      signals.waiting[at] !== 0 &&
-      (verdict[at] === SHOWN || (verdict[at] === LIMITED && limits[path[c]! * 3 + status]! > 0))
-    )
-  }
+  const opens = (said: number, group: number): boolean =>
+    said === SHOWN || (said === LIMITED && limits[group]! > 0)
 
-  const showsAny = (signals: Signals, last: number): boolean => {
-    for (let c = 0; c < count; c++)
-      for (let status = ORDINARY; status <= last; status++)
-        if (shows(signals, c, status)) return true
+  /** Whether the step may show any request that waits, up to a status. */
+  const showsAny = ({ waiting, waitingByPath }: Signals, last: number): boolean => {
+    for (let onPath = SHORT; onPath <= LONG; onPath++) {
+      for (let status = ORDINARY; status <= last; status++) {
+        const group = onPath * 3 + status
+        if (waitingByPath[group] === 0) continue
+        if (!hasClassMarks) {
+          if (opens(settled[group]!, group)) return true
+          continue
+        }
+        const members = ofPath[onPath]!
+        for (let k = 0; k < members.length; k++) {
+          const at = members[k]! * 3 + status
+          if (waiting[at] !== 0 && opens(verdict[at]!, group)) return true
+        }
+      }
+    }
     return false
   }
 
@@ -111,6 +126,7 @@ export function createGroups({ count, path }: ClassTable): Groups {
     rescues: false,
     verdict,
     limits,
+    showsAll: (group) => settled[group] === SHOWN && !hasClassMarks,
     reset() {
       groups.phase = -1
       groups.n = 0
@@ -122,6 +138,7 @@ export function createGroups({ count, path }: ClassTable): Groups {
       }
       if (!hasClassMarks) return
       hasClassMarks = false
+      isStale = true
       classMarks.fill(0)
     },
     hide(onPath, passable) {
@@ -156,9 +173,9 @@ export function createGroups({ count, path }: ClassTable): Groups {
           if ((marks[at]! & PASSABLE) !== 0) marks[at]! &= ~(HIDE | PASSABLE)
         settle()
       }
-      if (groups.rescues || signals.numWaiting === 0 || !isIdle(signals)) return
+      if (groups.rescues || signals.numWaiting() === 0 || !isIdle(signals)) return
       if (showsAny(signals, LOST)) return
-      settledFrom = -1
+      settled.fill(SHOWN)
       verdict.fill(SHOWN)
     },
   }

@@ -26,6 +26,7 @@ import type { Scheduler } from './scheduler.js'
 export function checkIntegrity(scheduler: Scheduler): void {
   const { table, classes, signals, waitingSet } = scheduler
   const counts = new Int32Array(classes.count * 3)
+  const byPath = new Int32Array(6)
   const inShared = new Int32Array(classes.count)
   const inPrefill = new Int32Array(classes.count)
   const inDownstream = new Int32Array(classes.count)
@@ -41,6 +42,7 @@ export function checkIntegrity(scheduler: Scheduler): void {
       live += 1
       if (state === WAITING) {
         counts[c * 3 + status[i]!]! += 1
+        byPath[classes.path[c]! * 3 + status[i]!]! += 1
         waiting += 1
       } else if (state === PREEMPTED) always += 1
       else if (state === DOWNSTREAM) inDownstream[c]! += 1
@@ -55,6 +57,7 @@ export function checkIntegrity(scheduler: Scheduler): void {
   }
   same('live requests', Int32Array.of(table.live), Int32Array.of(live))
   same('waiting by class and status', waitingSet.counts, counts)
+  same('waiting by path and status', waitingSet.byPath, byPath)
   same('in the shared stage', signals.inShared, inShared)
   same('in prefill', signals.inPrefill, inPrefill)
   same('ordinary in the shared stage', signals.ordinaryInShared, ordinaryInShared)

@@ -60,7 +60,6 @@ interface ClassCounters {
   completed: number
   cancelled: number
   preempted: number
-  hiddenRequestSteps: number
 }
 
 export interface MetricsRecorder {
@@ -70,6 +69,8 @@ export interface MetricsRecorder {
   readonly counters: readonly ClassCounters[]
   /** Completed requests whose first response came in time, per class. */
   readonly metCompleted: Float64Array
+  /** See `ClassMetrics`. */
+  readonly hiddenRequestSteps: Float64Array
   /** By path. */
   readonly cappedSteps: Float64Array
   readonly latency: readonly LatencyHistogram[]
@@ -86,9 +87,9 @@ export function createMetricsRecorder({ names, count, path }: ClassTable): Metri
     completed: 0,
     cancelled: 0,
     preempted: 0,
-    hiddenRequestSteps: 0,
   }))
   const metCompleted = doubles(count)
+  const hiddenRequestSteps = doubles(count)
   const cappedSteps = doubles(2)
   const latency = names.map(() => new LatencyHistogram())
   const recorder: MetricsRecorder = {
@@ -97,6 +98,7 @@ export function createMetricsRecorder({ names, count, path }: ClassTable): Metri
     corunningSteps: 0,
     counters,
     metCompleted,
+    hiddenRequestSteps,
     cappedSteps,
     latency,
     snapshot(ever) {
@@ -118,6 +120,7 @@ export function createMetricsRecorder({ names, count, path }: ClassTable): Metri
           },
           everProtected: ever[c * 3 + PROTECTED]!,
           everLost: ever[c * 3 + LOST]!,
+          hiddenRequestSteps: hiddenRequestSteps[c]!,
           cappedSteps: cappedSteps[path[c]!]!,
         }
       }

@@ -27,6 +27,8 @@ export interface ClassTable<Name extends string = string> {
   readonly names: readonly Name[]
   /** `SHORT` or `LONG` per class. */
   readonly path: Uint8Array
+  /** The classes of a path, by path. */
+  readonly ofPath: readonly Int32Array[]
   readonly sloMs: Float64Array
   readonly priority: Float64Array
   /** Index of a class, or -1. */
@@ -61,6 +63,7 @@ export function createClassTable<Name extends string>(
     count: specs.length,
     names: specs.map((spec) => spec.name),
     path,
+    ofPath: [SHORT, LONG].map((of) => Int32Array.from(path.keys()).filter((c) => path[c] === of)),
     sloMs,
     priority,
     indexOf: (name) => index.get(name) ?? -1,

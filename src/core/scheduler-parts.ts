@@ -60,7 +60,7 @@ export function createParts<Name extends string>(
   const { slowdown, waitMs } = estimates
   const cells = Float64Array.of(0, NaN)
   const waitingSet = createWaitingSet(table, classes, order, urgency, cells, slowdown, waitMs)
-  const signals = createSignals(classes, waitingSet.counts)
+  const signals = createSignals(classes, waitingSet)
   const groups = createGroups(classes)
   const always = createAlwaysVisible(table, signals)
   const announcer = createAnnouncer()

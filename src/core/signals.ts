@@ -6,6 +6,7 @@
 import { doubles, integers } from './columns.js'
 import { type ClassTable, LONG } from './request-class.js'
 import type { LOST, ORDINARY, PROTECTED } from './request-table.js'
+import type { WaitingSet } from './waiting-set.js'
 
 /** Places in `Signals.times`, ms and pressure; a Float64Array so that no double is boxed. */
 export const TIME = Object.freeze({ now: 0, pressure: 1, pressureTimestamp: 2 })
@@ -18,8 +19,8 @@ export interface Signals {
   readonly classes: ClassTable
   /** Waiting, never admitted requests by `class * 3 + status`. */
   readonly waiting: Int32Array
-  /** Their number, as of `sumByPath`. */
-  numWaiting: number
+  /** The same by `path * 3 + status`. */
+  readonly waitingByPath: Int32Array
   /** Requests that wait but must stay visible (preempted, resumed). */
   alwaysVisible: number
   /** Requests holding a shared-stage slot, per class; and those of them still prefilling. */
@@ -39,22 +40,24 @@ export interface Signals {
   appliedLevel: number
   /** Waiting requests of a path and status. @hot */
   waitingOn(path: number, status: Status): number
-  /** Sums the waiting requests by path; the scheduler calls it once per step, before the filters. @hot */
-  sumByPath(): void
+  /** All of them. @hot */
+  numWaiting(): number
   /** Sum over the classes of a path of one of the per-class counts. @hot */
   sumOn(path: number, counts: Int32Array): number
   /** Long-path requests between admission and their end: in the shared stage or downstream. @hot */
   longInFlight(): number
 }
 
-export function createSignals(classes: ClassTable, waiting: Int32Array): Signals {
-  const { count, path } = classes
-  const byPath = integers(6)
+export function createSignals(
+  classes: ClassTable,
+  { counts: waiting, byPath }: Pick<WaitingSet, 'counts' | 'byPath'>,
+): Signals {
+  const { count, ofPath } = classes
   const signals: Signals = {
     step: 0,
     classes,
     waiting,
-    numWaiting: 0,
+    waitingByPath: byPath,
     alwaysVisible: 0,
     inShared: integers(count),
     inPrefill: integers(count),
@@ -66,22 +69,11 @@ export function createSignals(classes: ClassTable, waiting: Int32Array): Signals
     downstreamActive: false,
     appliedLevel: -1,
     waitingOn: (onPath, status) => byPath[onPath * 3 + status]!,
-    sumByPath() {
-      let sum = 0
-      for (let at = 0; at < 6; at++) byPath[at] = 0
-      for (let at = 0, c = 0; c < count; c++) {
-        const to = path[c]! * 3
-        for (let status = 0; status < 3; status++, at++) {
-          const here = waiting[at]!
-          byPath[to + status]! += here
-          sum += here
-        }
-      }
-      signals.numWaiting = sum
-    },
+    numWaiting: () => byPath[0]! + byPath[1]! + byPath[2]! + byPath[3]! + byPath[4]! + byPath[5]!,
     sumOn(onPath, counts) {
+      const members = ofPath[onPath]!
       let sum = 0
-      for (let c = 0; c < count; c++) if (path[c] === onPath) sum += counts[c]!
+      for (let k = 0; k < members.length; k++) sum += counts[members[k]!]!
       return sum
     },
     longInFlight: () =>

@@ -2,7 +2,6 @@
  * @module
  * The bookkeeping of a step: what its decision says about how many wait, are hidden, protected and lost, and the metrics of it.
  */
-import { integers } from './columns.js'
 import type { MutableDecision } from './decision.js'
 import { type Groups, HIDDEN, LIMITED } from './groups.js'
 import type { MetricsRecorder } from './metrics.js'
@@ -18,36 +17,38 @@ export function createStepCounter(
   view: LazyView,
   recorder: MetricsRecorder,
 ): (result: MutableDecision) => void {
-  const { waiting } = signals
-  const { count, path } = signals.classes
+  const { waiting, waitingByPath } = signals
+  const { ofPath } = signals.classes
   const { verdict, limits } = groups
-  const { counters, cappedSteps } = recorder
-  /** Requests to which a limit applies in this step, by `path * 3 + status`. */
-  const limited = integers(6)
+  const { hiddenRequestSteps, cappedSteps } = recorder
 
   return (result) => {
     let hidden = 0
-    for (let group = 0; group < 6; group++) limited[group] = 0
-    for (let at = 0, c = 0; c < count; c++) {
-      let hiddenHere = 0
-      for (let status = ORDINARY; status <= LOST; status++, at++) {
-        const here = waiting[at]!
-        if (here === 0) continue
-        if (verdict[at] === HIDDEN) hiddenHere += here
-        else if (verdict[at] === LIMITED) limited[path[c]! * 3 + status]! += here
+    for (let path = SHORT; path <= LONG; path++) {
+      const members = ofPath[path]!
+      for (let status = ORDINARY; status <= LOST; status++) {
+        const group = path * 3 + status
+        if (waitingByPath[group] === 0 || groups.showsAll(group)) continue
+        /** Requests to which the limit of the group applies. */
+        let limited = 0
+        for (let k = 0; k < members.length; k++) {
+          const c = members[k]!
+          const here = waiting[c * 3 + status]!
+          const said = verdict[c * 3 + status]
+          if (said === LIMITED) limited += here
+          else if (said === HIDDEN) {
+            hidden += here
+            hiddenRequestSteps[c]! += here
+          }
+        }
+        const over = limited - limits[group]!
+        if (limits[group]! < 0 || over <= 0) continue
+        hidden += over
+        if (status === ORDINARY) cappedSteps[path]! += 1
       }
-      if (hiddenHere === 0) continue
-      hidden += hiddenHere
-      counters[c]!.hiddenRequestSteps += hiddenHere
-    }
-    for (let group = 0; group < 6; group++) {
-      const over = limited[group]! - limits[group]!
-      if (limits[group]! < 0 || over <= 0) continue
-      hidden += over
-      if (group % 3 === ORDINARY) cappedSteps[group === ORDINARY ? SHORT : LONG]! += 1
     }
     if (groups.rescues && view.rescuesHidden()) hidden -= 1
-    result.waiting = signals.numWaiting + signals.alwaysVisible
+    result.waiting = signals.numWaiting() + signals.alwaysVisible
     result.hidden = hidden
     result.protected = signals.waitingOn(SHORT, PROTECTED) + signals.waitingOn(LONG, PROTECTED)
     result.lost = signals.waitingOn(SHORT, LOST) + signals.waitingOn(LONG, LOST)

@@ -114,7 +114,6 @@ export function createStep(
       }
       waitingSet.refresh()
       signals.step = numSteps
-      signals.sumByPath()
       times[TIME.now] = now
       renewPressure()
       signals.downstreamActive = downstreamActive ?? signals.sumOn(LONG, inDownstream) > 0

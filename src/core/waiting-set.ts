@@ -35,6 +35,8 @@ export interface WaitingSet {
   readonly heaps: WaitingHeaps
   /** Requests by `class * 3 + status`. */
   readonly counts: Int32Array
+  /** The same by `path * 3 + status`. */
+  readonly byPath: Int32Array
   /** Requests that ever became protected or lost, by `class * 3 + status`. */
   readonly ever: Float64Array
   /** Work done, for the visit bound: requests tested by cursors, lists repaired, requests taken from views. */
@@ -77,6 +79,7 @@ export function createWaitingSet(
 ): WaitingSet {
   const { chunks } = table
   const counts = integers(classes.count * 3)
+  const byPath = integers(6)
   const ever = doubles(classes.count * 3)
   const visits = doubles(1)
   /** The estimates that thresholds are made of: those of the last step, whatever was published since. */
@@ -120,6 +123,7 @@ export function createWaitingSet(
     const bit = status === LOST ? EVER_LOST : uGuard > 0 ? EVER_PROTECTED : 0
     const now = clock[0]!
     const at = list.classIndex * 3 + status
+    const group = classes.path[list.classIndex]! * 3 + status
     let slot = from
     while (slot !== end) {
       const chunk = chunks[slot >> CHUNK_BITS]!
@@ -128,6 +132,8 @@ export function createWaitingSet(
       chunk.status[i] = status
       counts[at - 1]! -= 1
       counts[at]! += 1
+      byPath[group - 1]! -= 1
+      byPath[group]! += 1
       visits[0]! += 1
       if ((~chunk.flags[i]! & bit) !== 0) {
         chunk.flags[i]! |= bit
@@ -144,6 +150,7 @@ export function createWaitingSet(
     const limitMs = status === LOST ? list.loseMs : list.protectMs
     const now = clock[0]!
     const at = list.classIndex * 3 + status
+    const group = classes.path[list.classIndex]! * 3 + status
     let end = first
     for (;;) {
       const slot = end === -1 ? list.tail : chunks[end >> CHUNK_BITS]!.prev[end & CHUNK_MASK]!
@@ -154,6 +161,8 @@ export function createWaitingSet(
       chunk.status[i] = status - 1
       counts[at]! -= 1
       counts[at - 1]! += 1
+      byPath[group]! -= 1
+      byPath[group - 1]! += 1
       visits[0]! += 1
       end = slot
     }
@@ -170,6 +179,7 @@ export function createWaitingSet(
     lists,
     heaps,
     counts,
+    byPath,
     ever,
     visits,
     epoch: 0,
@@ -186,6 +196,7 @@ export function createWaitingSet(
       if (tail === -1) list.head = slot
       else chunks[tail >> CHUNK_BITS]!.next[tail & CHUNK_MASK] = slot
       counts[list.classIndex * 3]! += 1
+      byPath[classes.path[list.classIndex]! * 3]! += 1
       if (list.ordinary !== -1) return
       list.ordinary = slot
       if (list.live === -1) list.live = slot
@@ -195,11 +206,14 @@ export function createWaitingSet(
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       const list = lists.byId[chunk.list[i]!]!
+      const c = list.classIndex
+      const status = chunk.status[i]!
       const next = chunk.next[i]!
       const prev = chunk.prev[i]!
       if (next === -1) list.tail = prev
       else chunks[next >> CHUNK_BITS]!.prev[next & CHUNK_MASK] = prev
-      counts[list.classIndex * 3 + chunk.status[i]!]! -= 1
+      counts[c * 3 + status]! -= 1
+      byPath[classes.path[c]! * 3 + status]! -= 1
       if (prev === -1) list.head = next
       else chunks[prev >> CHUNK_BITS]!.next[prev & CHUNK_MASK] = next
       if (prev === -1 || list.live === slot || list.ordinary === slot) markDirty(list)

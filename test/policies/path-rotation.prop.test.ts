@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createGroups } from '../../src/core/groups.js'
-import { createClassTable, LONG } from '../../src/core/request-class.js'
+import { createClassTable, LONG, SHORT } from '../../src/core/request-class.js'
+import { ORDINARY, PROTECTED } from '../../src/core/request-table.js'
 import { createSignals } from '../../src/core/signals.js'
 import { type PathRotationOptions, pathRotation, shortSteps } from '../../src/policies/index.js'
 import { CLASSES, thrownBy } from '../support/fixture.js'
@@ -15,14 +16,14 @@ function rotate(
 ): { isLong: boolean; n: number }[] {
   const classes = createClassTable(CLASSES)
   const counts = new Int32Array(classes.count * 3)
-  const signals = createSignals(classes, counts)
+  const byPath = new Int32Array(6)
+  const signals = createSignals(classes, { counts, byPath })
   const groups = createGroups(classes)
   const filter = pathRotation(options)
   return waiting.map(([urgent, ordinary], k) => {
-    counts[0] = ordinary
-    counts[4] = urgent
+    byPath[SHORT * 3 + ORDINARY] = ordinary
+    byPath[SHORT * 3 + PROTECTED] = urgent
     signals.step = k
-    signals.sumByPath()
     groups.reset()
     filter.filter(signals, groups)
     return { isLong: groups.phase === LONG, n: groups.n }
