@@ -66,7 +66,7 @@ describe('horizonserve run', () => {
   })
 
   it.skipIf(!hasPython)(
-    'steers an engine, shows it, takes up a changed file and refuses a bad one',
+    'steers an engine, shows it, takes up a changed file and refuses a bad one, once more at SIGHUP',
     async () => {
       const name = `cli-${process.pid}`
       const child = spawn('python3', ['test/controller/stage_peer.py', name], {
@@ -76,6 +76,7 @@ describe('horizonserve run', () => {
       await new Promise((resolve) => child.stdout.once('data', resolve))
       const file = configFile()
       let err = ''
+      let refusals = 0
       let picture: Promise<string> | undefined
       const running = runCli(
         ['run', '--config', file, '--segment', name, '--metrics-port', '0', '--log', 'decisions'],
@@ -90,7 +91,7 @@ describe('horizonserve run', () => {
               setTimeout(() => writeFileSync(file, `${CONFIG}uGuard: 3\n`), 150)
             if (text.includes('reloaded'))
               setTimeout(() => writeFileSync(file, `${CONFIG}uGuard: -3\n`), 150)
-            if (text.includes('refused')) process.emit('SIGTERM')
+            if (text.includes('refused')) process.emit(++refusals === 1 ? 'SIGHUP' : 'SIGTERM')
           },
           progress: false,
           columns: 100,
@@ -100,6 +101,7 @@ describe('horizonserve run', () => {
       expect(await picture).toContain('stage 0')
       expect(err).toContain('attached to the engine')
       expect(err).toContain('reloaded')
+      expect(refusals).toBe(2)
       expect(err).toMatch(/refused, the configuration before it stays in force.*uGuard/)
       expect(err).toContain('the engine goes on by itself')
     },
