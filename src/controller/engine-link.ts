@@ -203,8 +203,9 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
         if (options.mode === 'published' && mirror.counts.steps === stepsBefore) decide(nowNs)
       }
       if (publisher.update(nowNs)) counts.published += 1
-      segment.beat(nowNs)
+      // What there is to say is said before the engine follows again.
       health.look(nowNs)
+      segment.beat(nowNs)
     },
     answer(nowNs) {
       const bell = readBell(u32)
