@@ -166,3 +166,36 @@ test('a phase without ordinary work of its own passes to the other path, not in 
     ])
   }
 })
+
+test('one class can be hidden, for one step, and is counted; with nothing else to run it is shown', () => {
+  let hides = true
+  const policy = vanillaPolicy()
+  const scheduler = testScheduler({
+    ...policy,
+    workConserving: true,
+    filters: () => [
+      {
+        name: 'no-pictures',
+        filter: (_signals, groups) => {
+          if (hides) groups.hideClass(3, ORDINARY)
+        },
+      },
+    ],
+  })
+  const speech = scheduler.arrive({ class: 'speech' }, 0)
+  const picture = scheduler.arrive({ class: 'picture' }, 0)
+  const seen = (nowMs: number) => {
+    const { view, hidden } = scheduler.step(nowMs)
+    return [[...view], hidden]
+  }
+  expect(seen(1)).toEqual([[speech], 1])
+  expect(scheduler.isVisible(picture)).toBe(false)
+  hides = false
+  expect(seen(2)).toEqual([[speech, picture], 0])
+  hides = true
+  expect(seen(3)).toEqual([[speech], 1])
+  scheduler.cancel(speech)
+  expect(seen(4)).toEqual([[picture], 0])
+  expect(scheduler.metrics().classes.picture.hiddenRequestSteps).toBe(2)
+  expect(scheduler.metrics().classes.speech.hiddenRequestSteps).toBe(0)
+})
