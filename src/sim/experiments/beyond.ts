@@ -31,10 +31,10 @@ export const peers: Exhibit = {
     jobsFor(
       PAPER_MODELS.map((model) => representative(ADA, model, budget)),
       [...EXPERIMENT_CASES.map((of) => of.name), 'upper-bound'],
-      Math.min(FEW, budget.seeds),
+      budget.seeds,
     ),
   section(budget, results) {
-    const seeds = Math.min(FEW, budget.seeds)
+    const { seeds } = budget
     const value = (row: Row, path: 'all' | 'short' | 'long'): number =>
       100 * (row[path].overArrived ?? 0)
     const names = [...EXPERIMENT_CASES.map((of) => of.name), 'upper-bound']
@@ -74,8 +74,6 @@ const DEEP_OURS = ['horizonserve', RECOMMENDED]
 const DEEP_CASES = [LITERAL, ...DEEP_OURS, 'upper-bound']
 /** Where the price is shown. */
 const PRICED_CASES = ['mps', LITERAL, 'horizonserve', 'reserve-5', ...FLOORS.map(floorName)]
-/** Seeds of what is shown for its size, not for a comparison that is close. */
-const FEW = 8
 
 function deepPoint(
   model: Point['model'],
@@ -108,7 +106,7 @@ export const overload: Exhibit = {
     const priced = points.filter((of) => of.gpu === ADA)
     return [
       ...jobsFor(points, DEEP_CASES, budget.ourSeeds),
-      ...jobsFor(priced, PRICED_CASES, Math.min(FEW, budget.ourSeeds)),
+      ...jobsFor(priced, PRICED_CASES, budget.seeds),
     ]
   },
   section(budget, results, lab) {
@@ -155,7 +153,7 @@ export const overload: Exhibit = {
         ),
         ...points
           .filter((point) => point.gpu === ADA)
-          .map((point) => price(point, PRICED_CASES, Math.min(FEW, seeds), results)),
+          .map((point) => price(point, PRICED_CASES, budget.seeds, results)),
         text(
           'A request counts as abandoned when it was admitted only after its deadline had passed. No request is dropped: the runs are drained, and the lost wait until load falls. Above capacity somebody must be late; these policies choose who, and the share floor decides how long the unlucky wait.',
         ),
