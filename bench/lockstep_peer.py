@@ -19,7 +19,8 @@ def spread(samples):
 
 
 def main():
-    name, path, count, paced = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    name, path = sys.argv[1:3]
+    count, paced, look_us = map(int, sys.argv[3:6])
     segment = Segment.open(name)
     segment.start_heartbeat()
     end = time.monotonic() + 30
@@ -36,7 +37,7 @@ def main():
         nonlocal step, missed
         step += 1
         start = time.perf_counter_ns()
-        if segment.ask(time.monotonic_ns(), step, 0, 0, 50_000) is None:
+        if segment.ask(time.monotonic_ns(), step, 0, 0, 50_000, look_us) is None:
             missed += 1
             while not segment.is_answered():
                 time.sleep(0.0001)
