@@ -1,9 +1,8 @@
 """What the engine pays: `schedule()` under the shim minus vanilla, beside a naive filter that takes hidden requests out and puts them
-back, all in one run, step by step in turn, each one first, second and last equally often, so that the machine's noise falls on all alike.
-What the shim does after the step is on the device (`tell`), and what `update_from_output` costs more, is told beside it.
-
-A machine that does other work makes all of them several times slower. So the figures stand twice: over all steps, and over the quarter
-of the run in which vanilla was fastest; the choice looks at vanilla alone.
+back, all in one run, each one first, second and last equally often, so that the machine's noise falls on all alike. Twice: in blocks of
+steps, one right after the other, where each has its code and data in the caches; and step by step in turn with pauses, where each finds
+them cold, as in an engine that waits for its device. What the shim does after the step is on the device (`tell`), and what
+`update_from_output` costs more, is told beside it.
 """
 
 import gc
@@ -19,7 +18,7 @@ from horizonserve.vllm import HorizonScheduler
 STEPS = 2000 if LONG else 200
 SIZES = (64, 256, 1024, 10_000)
 RUNNING = 64
-WINDOW = 25
+BLOCK = 25
 
 
 class NaiveScheduler(AsyncScheduler):
@@ -90,19 +89,12 @@ def _pair(values):
     return {"p50": round(_quantile(values, 0.5), 1), "p99": round(_quantile(values, 0.99), 1)}
 
 
-def _calm(samples):
-    """The steps of the windows in which `samples` were lowest, a quarter of all."""
-    windows = [range(at, at + WINDOW) for at in range(0, len(samples) - WINDOW + 1, WINDOW)]
-    windows.sort(key=lambda window: _quantile([samples[i] for i in window], 0.5))
-    return [i for window in windows[: max(1, len(windows) // 4)] for i in window]
-
-
-def _row(ours, vanilla, naive, begins, steps):
+def _row(ours, vanilla, naive, begins):
     def of(samples, minus=None):
-        return _pair([samples[i] - (minus[i] if minus else 0) for i in steps])
+        return _pair([a - b for a, b in zip(samples, minus)] if minus else samples)
 
     return {
-        "steps": len(steps),
+        "steps": len(begins),
         "vanillaUs": of(vanilla.samples),
         "extraUs": of(ours.samples, vanilla.samples),
         "naiveExtraUs": of(naive.samples, vanilla.samples),
@@ -113,44 +105,45 @@ def _row(ours, vanilla, naive, begins, steps):
     }
 
 
+def _measure(turns, ours, steps, block):
+    """`block` steps of each in turn, until each has made `steps`; returns what the boundary took in ours."""
+    for bench in turns:
+        bench.clear()
+    begins = []
+    for _ in range(steps // block):
+        turns.append(turns.pop(0))
+        for bench in turns:
+            for _ in range(block):
+                bench.step()
+                if bench is ours:
+                    begins.append(bench.scheduler.horizon.boundary_ns)
+        time.sleep(0.0005)
+    return begins
+
+
+def _cost(waiting, rhythm, block):
+    name = segment_name(f"cost-{waiting}-{rhythm}")
+    process = controller(name, "published", {"uGuard": 1.5})
+    ours, vanilla, naive = (Bench(cls, waiting) for cls in (HorizonScheduler, AsyncScheduler, NaiveScheduler))
+    shim = ours.scheduler.horizon
+    end = time.monotonic() + 30
+    while shim.mode != wire.MODE_PUBLISHED:
+        assert time.monotonic() < end, "no controller"
+        ours.step()
+        time.sleep(0.005)
+    for bench in (ours, vanilla, naive):
+        for _ in range(50):
+            bench.step()
+    gc.collect()
+    gc.disable()
+    begins = _measure([ours, vanilla, naive], ours, STEPS if waiting <= 1024 else max(200, STEPS // 4), block)
+    gc.enable()
+    assert shim.mode == wire.MODE_PUBLISHED
+    shim.segment.close()
+    stop(process)
+    return _row(ours, vanilla, naive, begins)
+
+
 @case
 def cost_on_the_engines_path():
-    rows = {}
-    for waiting in SIZES:
-        name = segment_name(f"cost-{waiting}")
-        process = controller(name, "published", {"uGuard": 1.5})
-        ours = Bench(HorizonScheduler, waiting)
-        others = {"vanilla": Bench(AsyncScheduler, waiting), "naive": Bench(NaiveScheduler, waiting)}
-        end = time.monotonic() + 30
-        while ours.scheduler.horizon.mode != wire.MODE_PUBLISHED:
-            assert time.monotonic() < end, "no controller"
-            ours.step()
-            time.sleep(0.005)
-        for bench in (ours, *others.values()):
-            for _ in range(50):
-                bench.step()
-            bench.clear()
-        begins = []
-        shim = ours.scheduler.horizon
-        gc.collect()
-        gc.disable()
-        turns = [ours, *others.values()]
-        for _ in range(STEPS if waiting <= 1024 else max(200, STEPS // 4)):
-            turns.append(turns.pop(0))
-            for bench in turns:
-                bench.step()
-            begins.append(shim.boundary_ns)
-            time.sleep(0.0005)
-        gc.enable()
-        vanilla = others["vanilla"]
-        everything = list(range(len(vanilla.samples)))
-        rows[str(waiting)] = {
-            "allSteps": _row(ours, vanilla, others["naive"], begins, everything),
-            "calmQuarter": _row(ours, vanilla, others["naive"], begins, _calm(vanilla.samples)),
-        }
-        mode = shim.mode
-        print(waiting, rows[str(waiting)], flush=True)
-        assert mode == wire.MODE_PUBLISHED
-        shim.segment.close()
-        stop(process)
-    return rows
+    return {str(waiting): {rhythm: _cost(waiting, rhythm, block) for rhythm, block in (("warm", BLOCK), ("cold", 1))} for waiting in SIZES}
