@@ -14,6 +14,8 @@ export interface Peer {
   tell(text: string): void
   /** Tells, and reads the record that comes back. */
   ask(text: string): Promise<Record<string, unknown>>
+  /** Kills it and leaves everything as it lies. */
+  kill(): void
   /** Kills it, and removes what a killed process leaves behind. */
   end(): Promise<void>
 }
@@ -34,6 +36,7 @@ export async function startPeer(name: string, stage = 0): Promise<Peer> {
       child.stdin!.write(`${text}\n`)
       return JSON.parse(await answer)
     },
+    kill: () => void child.kill('SIGKILL'),
     async end() {
       child.kill('SIGKILL')
       if (child.exitCode === null && child.signalCode === null)
