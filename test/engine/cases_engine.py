@@ -110,26 +110,35 @@ def real_engine_throughput_at_saturation():
     """All requests wait from the start. Pairs of runs, one right after the other, each first as often as the other."""
     name = segment_name("saturated")
     vanilla, ours = Process("vanilla"), Process("horizonserve.vllm.HorizonScheduler")
-    losses = {}
+    losses, steps = {}, {}
     try:
         vanilla.answer()
         ours.answer()
         for label, config in (("shimAlone", SHOWS_ALL), ("defaultPolicy", {})):
             process = controller(name, "published", config)
-            pairs = []
+            pairs, step_ms, counts = [], [], []
             for pair in range(PAIRS + 1):
-                rates = {}
+                got = {}
                 for each in (vanilla, ours)[:: 1 if pair % 2 else -1]:
-                    rates[each] = each.ask(do="saturate", seed=pair, count=60)["perSecond"]
+                    got[each] = each.ask(do="saturate", seed=pair, count=60)
                 # The first warms up both.
                 if pair:
-                    pairs.append(100 * (1 - rates[ours] / rates[vanilla]))
+                    pairs.append(100 * (1 - got[ours]["perSecond"] / got[vanilla]["perSecond"]))
+                    step_ms.append([1000 * got[each]["seconds"] / got[each]["steps"] for each in (vanilla, ours)])
+                    counts.append([got[each]["steps"] for each in (vanilla, ours)])
             assert "attached" in stop(process)
             losses[label] = mean_and_interval(pairs)
+            # What a step takes, and how many there are: a policy that leaves slots empty makes more of them.
+            steps[label] = {
+                "vanillaMs": round(sorted(a for a, _ in step_ms)[len(step_ms) // 2], 3),
+                "extraUs": mean_and_interval([1000 * (b - a) for a, b in step_ms]),
+                "stepsVanilla": sum(a for a, _ in counts),
+                "stepsOurs": sum(b for _, b in counts),
+            }
     finally:
         vanilla.end()
         ours.end()
-    return {"lossPercent": losses}
+    return {"lossPercent": losses, "step": steps}
 
 
 def mean_and_interval(values):

@@ -32,6 +32,7 @@ class Server:
         )
         self.engine = self.llm.llm_engine
         self.number = 0
+        self.steps = 0
 
     def add(self, kind):
         self.number += 1
@@ -52,6 +53,7 @@ class Server:
             if not self.engine.has_unfinished_requests():
                 time.sleep(max(0.0, min(0.001, plan[at][0] - now)))
                 continue
+            self.steps += 1
             for output in self.engine.step():
                 key = output.request_id if output.request_id in arrived else output.request_id.rsplit("-", 1)[0]
                 if key not in first and output.outputs and output.outputs[0].token_ids:
@@ -93,8 +95,9 @@ def main():
                     samples += latencies[name]
                 result[name] = sorted(samples)
         elif what == "saturate":
+            before = server.steps
             _, took = server.play(mixed(command["seed"], command["count"], 0))
-            result = {"seconds": took, "perSecond": command["count"] / took}
+            result = {"seconds": took, "perSecond": command["count"] / took, "steps": server.steps - before}
         else:
             latencies, took = server.play(mixed(command["seed"], command["count"], command["rate"]))
             result = {"latencies": latencies, "seconds": took}
