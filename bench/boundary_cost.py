@@ -1,4 +1,5 @@
-"""The shim's own share of an engine step, without an engine: `boundary_cost.py STEPS`. Standard library only. Prints ns as JSON."""
+"""The shim's own share of an engine step, without an engine: `boundary_cost.py STEPS`. Standard library only. Prints as JSON ns, and the
+Python instructions that each part takes, which no neighbour on the machine disturbs."""
 
 import json
 import os
@@ -24,6 +25,10 @@ TEXT = json.dumps(
 ).encode()
 
 
+#: Turns before the clock runs, and turns counted instead of timed.
+APART = 200
+
+
 class Request:
     def __init__(self, number):
         self.request_id, self.number, self.arrival_time, self.status = f"r{number}", number, time.time(), "waiting"
@@ -44,6 +49,31 @@ def publish(segment):
     segment.u32[wire.CONTROLLER_OFFSET // 4 + 3] = wire.MODE_PUBLISHED
 
 
+def timed(part):
+    """Nanoseconds that a part takes."""
+    start = time.perf_counter_ns()
+    part()
+    return time.perf_counter_ns() - start
+
+
+def counted(part):
+    """Python instructions that a part takes, of its functions and of what they call."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        part()
+    finally:
+        sys.settrace(None)
+    return count
+
+
 def measure(waiting, steps):
     segment = open_segment(Settings())
     publish(segment)
@@ -51,25 +81,25 @@ def measure(waiting, steps):
     queue, number, running = shim.queue, 0, [None] * 64
     for number in range(waiting):
         queue.add_request(Request(number))
-    samples = {"begin": [], "admit": [], "end": [], "tell": []}
-    clock = time.perf_counter_ns
-    for k in range(steps + 200):
-        segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
-        segment.u32[segment._cursor] = segment.written
-        a = clock()
-        shim.begin_step(64)
-        b = clock()
+    request = None
+
+    def admit():
+        nonlocal request
         request = queue.pop_request() if queue else None
         if request is not None:
             request.status = "running"
-        c = clock()
-        shim.end_step(100, running, "running")
-        d = clock()
-        shim.tell_step()
-        e = clock()
-        if k >= 200:
-            for name, took in (("begin", b - a), ("admit", c - b), ("end", d - c), ("tell", e - d)):
-                samples[name].append(took)
+
+    parts = {"begin": lambda: shim.begin_step(64), "admit": admit, "end": lambda: shim.end_step(100, running, "running"), "tell": shim.tell_step}
+    taken, instructions = {name: [] for name in parts}, {name: [] for name in parts}
+    for k in range(steps + 2 * APART):
+        segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
+        segment.u32[segment._cursor] = segment.written
+        # The first warm up, and the last are counted: a trace makes everything slower.
+        meter, into = (counted, instructions) if k >= steps + APART else (timed, taken)
+        for name, part in parts.items():
+            cost = meter(part)
+            if k >= APART:
+                into[name].append(cost)
         if request is not None:
             shim.ended(request, False, 1)
             number += 1
@@ -77,9 +107,9 @@ def measure(waiting, steps):
         shim.after_output(lambda r: 1, lambda r: True)
     segment.close()
     result = {}
-    for name, values in samples.items():
+    for name, values in taken.items():
         values.sort()
-        result[name] = {"p50": values[len(values) // 2], "p99": values[int(0.99 * len(values))], "min": values[0]}
+        result[name] = {"p50": values[len(values) // 2], "p99": values[int(0.99 * len(values))], "min": values[0], "instructions": sorted(instructions[name])[APART // 2]}
     return result
 
 

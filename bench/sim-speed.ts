@@ -36,7 +36,7 @@ export const bench: Bench = {
         tables: loadKernelTables(tablesPrefix(`${RUNS}/${name}`, settings.tensorParallel)),
       }
       const times = Array.from({ length: quick ? 3 : 15 }, () => replayRun(subject).result.speedup)
-      // The first one compiles; it is what a single call of the command sees.
+      // The first one compiles.
       const first = times[0] as number
       replays[name] = { first, median: times.sort((a, b) => a - b)[times.length >> 1] as number }
     }
