@@ -188,7 +188,9 @@ test('the main entry loads no native code and no Node built-in, the core no zod 
 })
 
 test('a trace of the loader agrees: what is loaded with each entry', async () => {
-  const hook = `export async function resolve(name, context, next) { const r = await next(name, context); if (context.parentURL?.includes('/horizonserve/dist/')) console.error('LOADED ' + r.url); return r }`
+  // The hook runs in a thread of its own, whose console may still hold lines when the process ends: it writes them itself.
+  const hook = `import { writeSync } from 'node:fs'
+export async function resolve(name, context, next) { const r = await next(name, context); if (context.parentURL?.includes('/horizonserve/dist/')) writeSync(2, 'LOADED ' + r.url + '\\n'); return r }`
   await writeFile(join(project, 'hook.mjs'), hook)
   await writeFile(
     join(project, 'register.mjs'),
