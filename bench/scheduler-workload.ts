@@ -2,18 +2,28 @@
  * @module
  * The steady state that the step benches share: eight classes (the paper's Qwen2.5-Omni), prompts log-uniform over 32 to 8,192 tokens,
  * `size` requests waiting. Each turn takes up to 8 from the view, admits them, reports progress, lets the oldest leave, and one of the
- * same class arrives for each. Deadlines lie
- * beyond the horizon of the run for most and inside for some, so that requests become protected and lost at a steady trickle.
+ * same class arrives for each. Seven classes have time to spare; one of the short path does not get through the queue in time, so
+ * that at every size requests become protected or lost in most turns. A client whose request is lost gives up, and another comes. In a
+ * `calm` state that class has time too, and nothing turns urgent.
  */
 import { INPUT } from '../src/core/ports.js'
 import { LONG } from '../src/core/request-class.js'
-import { CHUNK_BITS, CHUNK_MASK } from '../src/core/request-table.js'
+import { CHUNK_BITS, CHUNK_MASK, LOST, WAITING } from '../src/core/request-table.js'
 import { createScheduler, type Scheduler } from '../src/core/scheduler.js'
 import { horizonPolicy, requestProfiler } from '../src/policies/index.js'
 
 export const TAKEN_PER_STEP = 8
 
+/** Time between two steps, ms. */
+const TURN_MS = 8
+
 const NAMES = ['t2t', 'a2t', 'i2t', 'v2t', 't2a', 'a2a', 'i2a', 'v2a'] as const
+
+/** The class whose requests do not get through the queue in time, the last of the short path. */
+const TIGHT = 3
+
+/** Roughly the age of the oldest request that waits, ms: a turn takes some 5 on average. */
+const queueMs = (size: number): number => (size * TURN_MS) / 5
 
 export type BenchScheduler = Scheduler<(typeof NAMES)[number]>
 
@@ -37,13 +47,13 @@ export function createRandom(seed: number): () => number {
   }
 }
 
-export function createBenchScheduler(size: number): BenchScheduler {
+export function createBenchScheduler(size: number, calm = false): BenchScheduler {
   return createScheduler({
     classes: NAMES.map((name, i) => ({
       name,
       path: i < 4 ? ('short' as const) : ('long' as const),
-      // Waiting times grow with the queue: SLOs do too, so that the share of urgent requests is alike at every size.
-      sloMs: (i < 4 ? 500 : 4000) * Math.max(1, size / 64),
+      // Waiting times grow with the queue: SLOs do too, so that as many requests turn urgent in a turn at every size.
+      sloMs: i === TIGHT && !calm ? 0.4 * queueMs(size) + 60 : 40 * queueMs(size) + 20_000,
       priority: i < 4 ? 0 : 10,
     })),
     profiler: requestProfiler(
@@ -77,22 +87,43 @@ export interface SteadyState {
   /** One arrival of the class given, or of a random one (-1). */
   arrive(classIndex: number): void
   fill(): void
-  /** What lies between two steps: progress, hand-overs, departures, and one arrival of the same class for each request taken. */
+  /** What lies between two steps: progress, hand-overs, departures, and one arrival of the same class for each request that left. */
   settle(numTaken: number): void
 }
 
-export function createSteadyState(size: number): SteadyState {
-  const scheduler = createBenchScheduler(size)
+export function createSteadyState(size: number, calm = false): SteadyState {
+  const scheduler = createBenchScheduler(size, calm)
   const random = createRandom(12345)
   const { cells, inputs, table } = scheduler
   const taken = new Int32Array(64)
   const running = new Int32Array(64)
   let numRunning = 0
+  /** Requests of the tight class in the order of their arrival, since the oldest that waits. */
+  const tight = createRing(size)
   const arrive = (classIndex: number): void => {
     const draw = random()
     const octave = draw & 7
     inputs[INPUT.promptTokens] = (32 << octave) + (((draw >>> 8) & 31) << octave)
-    scheduler.arriveNow(classIndex === -1 ? (draw >>> 16) & 7 : classIndex)
+    const c = classIndex === -1 ? (draw >>> 16) & 7 : classIndex
+    const handle = scheduler.arriveNow(c)
+    if (c === TIGHT) tight.push(handle)
+  }
+  /** The oldest requests of the tight class are given up when they are lost, two at most. */
+  const giveUp = (): void => {
+    for (let left = 2; left > 0; ) {
+      const handle = tight.first()
+      if (handle === 0) return
+      const slot = table.slotOf(handle)
+      const chunk = table.chunks[slot >> CHUNK_BITS]
+      const i = slot & CHUNK_MASK
+      const isHere = slot !== -1 && chunk!.state[i] === WAITING
+      if (isHere && chunk!.status[i] !== LOST) return
+      tight.shift()
+      if (!isHere) continue
+      scheduler.cancel(handle)
+      arrive(TIGHT)
+      left -= 1
+    }
   }
   return {
     scheduler,
@@ -100,7 +131,7 @@ export function createSteadyState(size: number): SteadyState {
     arrive,
     fill() {
       for (let i = 0; i < size; i++) {
-        cells[0] = cells[0]! + 1
+        cells[0] = cells[0]! + TURN_MS / 5
         arrive(-1)
       }
     },
@@ -119,7 +150,27 @@ export function createSteadyState(size: number): SteadyState {
         running[numRunning++] = handle
         arrive(classIndex)
       }
-      cells[0] = cells[0]! + TAKEN_PER_STEP
+      giveUp()
+      cells[0] = cells[0]! + TURN_MS
+    },
+  }
+}
+
+/** First in, first out; room for twice `size`, and never more in it than wait and were overtaken. */
+function createRing(size: number): { push(handle: number): void; first(): number; shift(): void } {
+  const capacity = 2 ** Math.ceil(Math.log2(2 * size))
+  const handles = new Int32Array(capacity)
+  let head = 0
+  let tail = 0
+  return {
+    push(handle) {
+      handles[tail] = handle
+      tail = (tail + 1) & (capacity - 1)
+    },
+    /** 0 when it is empty. */
+    first: () => (head === tail ? 0 : handles[head]!),
+    shift() {
+      head = (head + 1) & (capacity - 1)
     },
   }
 }

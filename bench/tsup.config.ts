@@ -2,7 +2,11 @@ import { defineConfig } from 'tsup'
 
 /** Benches are bundled the way the package is: module boundaries cost time on hot paths, and users do not pay them. */
 export default defineConfig({
-  entry: { run: 'bench/run.ts' },
+  entry: {
+    run: 'bench/run.ts',
+    'step-at-size': 'bench/step-at-size.ts',
+    'readme-api-at-size': 'bench/readme-api-at-size.ts',
+  },
   outDir: 'out/bench',
   format: ['esm'],
   target: 'node20',
