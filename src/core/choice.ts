@@ -5,7 +5,7 @@
  */
 import { type Groups, LIMITED, SHOWN } from './groups.js'
 import type { Merge } from './merge.js'
-import { type ClassTable, LONG, SHORT } from './request-class.js'
+import { LONG, SHORT } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
@@ -36,7 +36,6 @@ export function createChoice(
   { chunks }: RequestTable,
   waiting: WaitingSet,
   groups: Groups,
-  { count, path }: ClassTable,
   byDeadline: Merge,
 ): Choice {
   const { verdict, limits } = groups
@@ -54,12 +53,11 @@ export function createChoice(
   const chooseWithin = (onPath: number, status: number): void => {
     let left = limits[onPath * 3 + status]!
     if (left <= 0) return
+    if (groups.verdictOf[onPath * 3 + status] !== LIMITED) return
+    if (status === ORDINARY) waiting.trackOrdinary(onPath)
     byDeadline.clear()
-    for (let c = 0; c < count; c++) {
-      if (path[c] !== onPath || verdict[c * 3 + status] !== LIMITED) continue
-      if (status === ORDINARY) waiting.trackOrdinary(c)
-      byDeadline.open(heaps.of(c, status))
-    }
+    byDeadline.pick(LIMITED, status, status)
+    byDeadline.open(heaps.of(onPath, status))
     for (; left > 0; left--) {
       const slot = byDeadline.take()
       if (slot === -1) return
@@ -70,7 +68,7 @@ export function createChoice(
 
   const rescue = (): void => {
     byDeadline.clear()
-    for (let c = 0; c < count; c++) byDeadline.open(heaps.of(c, LOST))
+    for (let onPath = SHORT; onPath <= LONG; onPath++) byDeadline.open(heaps.of(onPath, LOST))
     const slot = byDeadline.take()
     if (slot === -1) return
     const chunk = chunks[slot >> CHUNK_BITS]!

@@ -42,6 +42,10 @@ export interface Groups {
   rescues: boolean
   /** `HIDDEN`, `SHOWN` or `LIMITED` by `class * 3 + status`, once resolved. */
   readonly verdict: Uint8Array
+  /** The same by `path * 3 + status`; where something was said of a class, its verdict is this one or `HIDDEN`. */
+  readonly verdictOf: Uint8Array
+  /** Whether something was said of a class in this step. */
+  saysClass: boolean
   /** Whether a group, `path * 3 + status`, is shown whole, once resolved. @hot */
   showsAll(group: number): boolean
   /** Most that may be shown by `path * 3 + status`; -1 without a limit. */
@@ -73,20 +77,18 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
   /** What was said by `path * 3 + status`, and the same for one class. */
   const marks = bytes(6)
   const classMarks = bytes(count * 3)
-  let hasClassMarks = false
-  /** The verdict by `path * 3 + status`, but for what was said of one class. */
-  const settled = bytes(6)
-  /** `verdict` does not follow from `settled`. */
+  const verdictOf = bytes(6)
+  /** `verdict` does not follow from `verdictOf`. */
   let isStale = false
 
   const settle = (): void => {
     for (let group = 0; group < 6; group++) {
       const now = VERDICTS[marks[group]!]!
-      if (now === settled[group]) continue
-      settled[group] = now
+      if (now === verdictOf[group]) continue
+      verdictOf[group] = now
       isStale = true
     }
-    if (!isStale && !hasClassMarks) return
+    if (!isStale && !groups.saysClass) return
     isStale = false
     for (let c = 0; c < count; c++) {
       for (let status = ORDINARY; status <= LOST; status++) {
@@ -105,8 +107,8 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
       for (let status = ORDINARY; status <= last; status++) {
         const group = onPath * 3 + status
         if (waitingByPath[group] === 0) continue
-        if (!hasClassMarks) {
-          if (opens(settled[group]!, group)) return true
+        if (!groups.saysClass) {
+          if (opens(verdictOf[group]!, group)) return true
           continue
         }
         const members = ofPath[onPath]!
@@ -125,8 +127,10 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
     passed: false,
     rescues: false,
     verdict,
+    verdictOf,
+    saysClass: false,
     limits,
-    showsAll: (group) => settled[group] === SHOWN && !hasClassMarks,
+    showsAll: (group) => verdictOf[group] === SHOWN && !groups.saysClass,
     reset() {
       groups.phase = -1
       groups.n = 0
@@ -136,8 +140,8 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
         marks[at] = 0
         limits[at] = -1
       }
-      if (!hasClassMarks) return
-      hasClassMarks = false
+      if (!groups.saysClass) return
+      groups.saysClass = false
       isStale = true
       classMarks.fill(0)
     },
@@ -147,7 +151,7 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
     },
     hideClass(c, status) {
       classMarks[c * 3 + status] = HIDE
-      hasClassMarks = true
+      groups.saysClass = true
     },
     limit(onPath, status, n) {
       const at = onPath * 3 + status
@@ -175,7 +179,7 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
       }
       if (groups.rescues || signals.numWaiting() === 0 || !isIdle(signals)) return
       if (showsAny(signals, LOST)) return
-      settled.fill(SHOWN)
+      verdictOf.fill(SHOWN)
       verdict.fill(SHOWN)
     },
   }

@@ -7,6 +7,8 @@
  * entries of the merge for requests behind the first of a list (`at` is -1). What follows from a request taken is put in when the next
  * one is asked for: whoever takes two does not pay for a third.
  */
+import { bytes } from './columns.js'
+import type { Groups } from './groups.js'
 import { createEntry, type Entry, type Heap, isBefore, setKey } from './heap.js'
 import type { Order } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, LOST, PROTECTED, type RequestTable } from './request-table.js'
@@ -15,6 +17,11 @@ import type { WaitingSet } from './waiting-set.js'
 
 export interface Merge {
   clear(): void
+  /**
+   * Where something was said of a class: passes over the lists of classes none of whose statuses, `from` to `to`, have a verdict. Until
+   * `clear`.
+   */
+  pick(said: number, from: number, to: number): void
   /** Opens the lists of one heap, whose order must be that of the merge. @hot */
   open(heap: Heap): void
   /** Adds one request. @hot */
@@ -26,6 +33,7 @@ export interface Merge {
 export function createMerge(
   { chunks }: RequestTable,
   { lists, heaps, visits }: WaitingSet,
+  groups: Groups,
   kind: Order['kind'],
 ): Merge {
   const entries: Entry[] = []
@@ -36,6 +44,13 @@ export function createMerge(
   /** The first entry was taken, and what follows from it is not put in; the next request of its list, or -1. */
   let isTaken = false
   let next = -1
+  /** Classes whose lists are passed over, when there are any. */
+  let picks = false
+  const passes = bytes(groups.verdict.length / 3)
+
+  /** Requests that were added one by one are not of a list that is passed over. */
+  const isPassed = ({ list, segment }: Entry): boolean =>
+    segment !== SINGLE && passes[list.classIndex] === 1
 
   const ownEntry = (list: WaitingList, segment: number): Entry => {
     if (numOwn === own.length) own.push(createEntry(list, segment, heaps.due))
@@ -95,6 +110,16 @@ export function createMerge(
       size = 0
       numOwn = 0
       isTaken = false
+      picks = false
+    },
+    pick(said, from, to) {
+      if (!groups.saysClass) return
+      picks = true
+      for (let c = 0; c < passes.length; c++) {
+        passes[c] = 1
+        for (let status = from; status <= to; status++)
+          if (groups.verdict[c * 3 + status] === said) passes[c] = 0
+      }
     },
     open(heap) {
       if (heap.size > 0) push(heap.entries[0]!)
@@ -107,6 +132,11 @@ export function createMerge(
     },
     take() {
       if (isTaken) follow()
+      while (picks && size > 0 && isPassed(entries[0]!)) {
+        visits[0]! += 1
+        next = -1
+        follow()
+      }
       if (size === 0) return -1
       const { slot, segment, list } = entries[0]!
       visits[0]! += 1

@@ -79,7 +79,7 @@ export function createParts<Name extends string>(
     groups,
     estimates,
     always,
-    view: createView(table, waitingSet, groups, classes, order, always.head),
+    view: createView(table, waitingSet, groups, order, always.head),
     recorder: createMetricsRecorder(classes),
     announcer,
     ids: new Map(),

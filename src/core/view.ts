@@ -11,7 +11,7 @@ import { createChoice } from './choice.js'
 import { type Groups, HIDDEN, SHOWN } from './groups.js'
 import { createMerge } from './merge.js'
 import type { Order } from './ports.js'
-import type { ClassTable } from './request-class.js'
+import { LONG, SHORT } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
@@ -53,16 +53,15 @@ export function createView(
   table: RequestTable,
   waiting: WaitingSet,
   groups: Groups,
-  classes: ClassTable,
   order: Order,
   alwaysHead: Int32Array,
 ): LazyView {
   const { chunks, slotBits } = table
   const { heaps } = waiting
-  const { verdict } = groups
-  const base = createMerge(table, waiting, order.kind)
-  const byDeadline = createMerge(table, waiting, 'deadline')
-  const choice = createChoice(table, waiting, groups, classes, byDeadline)
+  const { verdict, verdictOf } = groups
+  const base = createMerge(table, waiting, groups, order.kind)
+  const byDeadline = createMerge(table, waiting, groups, 'deadline')
+  const choice = createChoice(table, waiting, groups, byDeadline)
   const result = { done: false, value: 0 }
   let stage = ALWAYS
   let epoch = -1
@@ -77,13 +76,14 @@ export function createView(
 
   const openBase = (): void => {
     base.clear()
-    isMixed = false
-    for (let c = 0; c < classes.count; c++) {
-      const showsProtected = verdict[c * 3 + PROTECTED] === SHOWN
-      if (verdict[c * 3 + ORDINARY] === SHOWN) {
-        base.open(heaps.of(c, LIVE))
+    base.pick(SHOWN, ORDINARY, PROTECTED)
+    isMixed = groups.saysClass
+    for (let path = SHORT; path <= LONG; path++) {
+      const showsProtected = verdictOf[path * 3 + PROTECTED] === SHOWN
+      if (verdictOf[path * 3 + ORDINARY] === SHOWN) {
+        base.open(heaps.of(path, LIVE))
         if (!showsProtected) isMixed = true
-      } else if (showsProtected) base.open(heaps.of(c, PROTECTED))
+      } else if (showsProtected) base.open(heaps.of(path, PROTECTED))
     }
     choice.addTo(base, ORDINARY)
   }
@@ -93,9 +93,9 @@ export function createView(
     waiting.flush()
     epoch = waiting.epoch
     byDeadline.clear()
-    for (let c = 0; c < classes.count; c++) {
-      if (verdict[c * 3 + LOST] === SHOWN) byDeadline.open(heaps.of(c, LOST))
-    }
+    byDeadline.pick(SHOWN, LOST, LOST)
+    for (let path = SHORT; path <= LONG; path++)
+      if (verdictOf[path * 3 + LOST] === SHOWN) byDeadline.open(heaps.of(path, LOST))
     choice.addTo(byDeadline, LOST)
   }
 

@@ -1,11 +1,12 @@
 /**
  * @module
- * Which list comes first: heaps over the waiting lists, per class and segment, and one over all by the instant of the next crossing.
+ * Which list comes first: heaps over the waiting lists, per path and segment, and one over all by the instant of the next crossing.
  * They follow the cursors of the lists and are repaired list by list; nothing here looks at a request beyond the first of a segment.
  */
 import { bytes } from './columns.js'
 import { createEntry, createHeap, type Entry, type Heap, setKey } from './heap.js'
 import type { Order } from './ports.js'
+import type { ClassTable } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
@@ -25,14 +26,14 @@ export interface WaitingHeaps {
   /** Lists by the instant at which their next request crosses into protected or lost. */
   readonly due: Heap
   /**
-   * Lists of a class with something in a segment. `LIVE` and `PROTECTED`: in the base order of their first live request; `ORDINARY` and
+   * Lists of a path with something in a segment. `LIVE` and `PROTECTED`: in the base order of their first live request; `ORDINARY` and
    * `LOST`: by deadline of their first such request, `ORDINARY` only after `trackOrdinary`.
    */
-  of(classIndex: number, segment: number): Heap
+  of(path: number, segment: number): Heap
   /** Gives a new list its places. */
   adopt(list: WaitingList): void
-  /** From now on keeps these lists of a class by deadline of their first ordinary request; false when it does already. */
-  trackOrdinary(classIndex: number, lists: readonly WaitingList[]): boolean
+  /** From now on keeps the lists of a path, those of its classes, by deadline of their first ordinary request; false when it does already. */
+  trackOrdinary(path: number, ofClass: readonly WaitingList[][]): boolean
   /** Brings one list's place in every heap up to date. @hot */
   repair(list: WaitingList): void
   /** The same where only the thresholds of the list changed. */
@@ -42,15 +43,15 @@ export interface WaitingHeaps {
 /** `visits[0]` counts lists repaired. */
 export function createWaitingHeaps(
   { chunks }: RequestTable,
-  numClasses: number,
+  { path, ofPath }: ClassTable,
   kind: Order['kind'],
   visits: Float64Array,
 ): WaitingHeaps {
-  const heaps = Array.from({ length: numClasses * 4 }, createHeap)
+  const heaps = Array.from({ length: 8 }, createHeap)
   const due = createHeap()
-  const tracksOrdinary = bytes(numClasses)
+  const tracksOrdinary = bytes(2)
 
-  const of = (c: number, segment: number): Heap => heaps[c * 4 + segment]!
+  const of = (onPath: number, segment: number): Heap => heaps[onPath * 4 + segment]!
 
   /** Places a list by a request of its, which is the same as before where its arrival sequence is; -1 takes it out. */
   const place = (entry: Entry, slot: number, by: Order['kind']): void => {
@@ -91,7 +92,7 @@ export function createWaitingHeaps(
     visits[0]! += 1
     place(places[LIVE]!, live, kind)
     place(places[PROTECTED]!, live === ordinary ? -1 : live, kind)
-    if (tracksOrdinary[list.classIndex] === 1) place(places[ORDINARY]!, ordinary, 'deadline')
+    if (tracksOrdinary[path[list.classIndex]!] === 1) place(places[ORDINARY]!, ordinary, 'deadline')
     place(places[LOST]!, head === live ? -1 : head, 'deadline')
     repairDue(list)
   }
@@ -101,13 +102,13 @@ export function createWaitingHeaps(
     of,
     adopt(list) {
       for (let segment = 0; segment < DUE; segment++)
-        list.places.push(createEntry(list, segment, of(list.classIndex, segment)))
+        list.places.push(createEntry(list, segment, of(path[list.classIndex]!, segment)))
       list.places.push(createEntry(list, DUE, due))
     },
-    trackOrdinary(c, lists) {
-      if (tracksOrdinary[c] === 1) return false
-      tracksOrdinary[c] = 1
-      for (const list of lists) repair(list)
+    trackOrdinary(onPath, ofClass) {
+      if (tracksOrdinary[onPath] === 1) return false
+      tracksOrdinary[onPath] = 1
+      for (const c of ofPath[onPath]!) for (const list of ofClass[c]!) repair(list)
       return true
     },
     repair,

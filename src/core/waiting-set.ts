@@ -8,7 +8,7 @@
  *     head ──▶ [ lost … ) live ──▶ [ protected … ) ordinary ──▶ [ ordinary … ) tail
  *
  * Time only moves the cursors on; a smaller estimate moves them back. A heap over the lists, keyed by the instant of the next
- * crossing, names those that are due, and heaps per class name the list whose first visible request comes first. A step therefore
+ * crossing, names those that are due, and heaps per path name the list whose first visible request comes first. A step therefore
  * costs what changed and what is due, not what waits.
  *
  * Heaps are repaired in `flush`, not at once: `admit` must not move them under a view that is being read.
@@ -31,7 +31,7 @@ import { createWaitingLists, type WaitingList, type WaitingLists } from './waiti
 
 export interface WaitingSet {
   readonly lists: WaitingLists
-  /** Which list comes first, per class and segment; read by the lazy merge. */
+  /** Which list comes first, per path and segment; read by the lazy merge. */
   readonly heaps: WaitingHeaps
   /** Requests by `class * 3 + status`. */
   readonly counts: Int32Array
@@ -60,8 +60,8 @@ export interface WaitingSet {
   flush(): void
   /** Repairs the heaps and makes a view that is being read start anew: a request that it may stand on is gone. @hot */
   disturb(): void
-  /** From now on keeps the lists of a class by deadline of their first ordinary request: limits choose from there. */
-  trackOrdinary(classIndex: number): void
+  /** From now on keeps the lists of a path by deadline of their first ordinary request: limits choose from there. */
+  trackOrdinary(path: number): void
 }
 
 /**
@@ -87,7 +87,7 @@ export function createWaitingSet(
   const waitUsed = waitMs.slice()
   const dirty: WaitingList[] = []
   let numDirty = 0
-  const heaps = createWaitingHeaps(table, classes.count, order.kind, visits)
+  const heaps = createWaitingHeaps(table, classes, order.kind, visits)
   const lists = createWaitingLists(classes, (list, sloMs) => {
     const { classIndex, workMs } = list
     heaps.adopt(list)
@@ -270,8 +270,8 @@ export function createWaitingSet(
       set.flush()
       set.epoch += 1
     },
-    trackOrdinary(c) {
-      if (heaps.trackOrdinary(c, lists.ofClass[c]!)) set.epoch += 1
+    trackOrdinary(path) {
+      if (heaps.trackOrdinary(path, lists.ofClass)) set.epoch += 1
     },
   }
   return set

@@ -73,6 +73,25 @@ const BASE: BruteOptions = {
   order: 'arrival',
 }
 
+/** Hides the ordinary requests of some classes in most steps. */
+const hides = (step: number, c: number): boolean => (step * 7 + c * 5) % 4 === 0 || step % 9 === c
+
+function hidingClasses(policy: Policy): Policy {
+  return {
+    ...policy,
+    filters: () => [
+      ...policy.filters(),
+      {
+        name: 'hide-classes',
+        filter(signals, groups) {
+          for (let c = 0; c < CLASSES.length; c++)
+            if (hides(signals.step, c)) groups.hideClass(c, ORDINARY)
+        },
+      },
+    ],
+  }
+}
+
 const CASES: readonly (readonly [string, Policy, BruteOptions])[] = [
   ['default', horizonPolicy(), BASE],
   [
@@ -103,6 +122,7 @@ const CASES: readonly (readonly [string, Policy, BruteOptions])[] = [
     horizonPolicy({ order: strictPriority, triage: false }),
     { ...BASE, uLost: 0, downstreamWait: false, shareFloor: null, order: 'class' },
   ],
+  ['default, classes hidden', hidingClasses(horizonPolicy()), { ...BASE, hides }],
 ]
 
 function replay(policy: Policy, options: BruteOptions, operations: readonly Operation[]): void {

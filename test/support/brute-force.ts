@@ -33,6 +33,8 @@ export interface BruteOptions {
   slots?: number
   reserve?: number
   order: 'arrival' | 'deadline' | 'class'
+  /** Whether a filter hides the ordinary requests of a class in a step. */
+  hides?: (step: number, classIndex: number) => boolean
 }
 
 export interface BruteStep {
@@ -126,7 +128,8 @@ export class BruteForce {
       this.position = this.position + 1 >= this.n + o.m ? 0 : this.position + 1
       phase = at < this.n ? 'short' : 'long'
     }
-    this.k += 1
+    const step = this.k++
+    const open = ordinary.filter((r) => !o.hides?.(step, r.classIndex))
 
     const held = this.requests.filter(
       (r) =>
@@ -137,14 +140,14 @@ export class BruteForce {
     const room = Math.max(0, o.cap - held)
     const byDeadline = (a: BruteRequest, b: BruteRequest): number =>
       a.deadlineMs - b.deadlineMs || a.seq - b.seq
-    const capped = long(ordinary).sort(byDeadline).slice(0, room)
+    const capped = long(open).sort(byDeadline).slice(0, room)
     let shown: BruteRequest[] = []
-    if (phase !== 'long') shown.push(...short(ordinary))
+    if (phase !== 'long') shown.push(...short(open))
     if (phase !== 'short') shown.push(...capped)
     let passed = false
     if (o.workConserving && phase !== 'none' && shown.length === 0) {
       passed = true
-      shown = phase === 'short' ? [...capped] : short(ordinary)
+      shown = phase === 'short' ? [...capped] : short(open)
     }
     shown.push(...urgent)
 
@@ -157,10 +160,10 @@ export class BruteForce {
     if (o.shareFloor !== null) {
       const slots = o.slots ?? Number.POSITIVE_INFINITY
       const inSlots = this.requests.filter((r) => r.state === 'prefill' || r.state === 'decode')
-      const open = Math.max(0, slots - inSlots.length - (o.reserve ?? 0))
+      const free = Math.max(0, slots - inSlots.length - (o.reserve ?? 0))
       demoted = [
-        ...short(lost).sort(byDeadline).slice(0, open),
-        ...(inFlight === 0 ? long(lost).sort(byDeadline).slice(0, Math.min(1, open)) : []),
+        ...short(lost).sort(byDeadline).slice(0, free),
+        ...(inFlight === 0 ? long(lost).sort(byDeadline).slice(0, Math.min(1, free)) : []),
       ].sort(byDeadline)
       if (lost.length > 0) {
         this.credit += o.slots === undefined ? o.shareFloor : (o.shareFloor * o.slots) / 200
