@@ -2,13 +2,13 @@
  * @module
  * Question: how long does an engine wait for a lockstep decision, beside a Unix-socket round trip between the same two processes?
  * Unit: ns, seen by the engine (Python). Bias: the waiting queue is empty, so that the hand-over is measured and not the policy; both
- * processes share the machine with whatever else runs. Once as the kernel places them, the engine asleep while it waits; once `apart`:
- * engine and controller kept to processors of their own by `taskset`, and the engine looking for 300 µs before it sleeps.
+ * processes share the machine with whatever else runs. Once as they come, the engine looking for its answer before it sleeps; once
+ * `asleep`: an engine that sleeps at once.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { segmentPath } from '../src/adapters/discover.js'
@@ -16,7 +16,6 @@ import { createController } from '../src/controller/controller.js'
 import type { Bench } from './bench.js'
 
 const PEER = 'bench/lockstep_peer.py'
-const LOOK_US = 300
 
 export const bench: Bench = {
   name: 'lockstep-round-trip',
@@ -42,17 +41,10 @@ export const bench: Bench = {
     const look = setInterval(() => controller.watch(), 50)
     try {
       const counts = [String(quick ? 500 : 5000), String(quick ? 50 : 300)]
-      const together = await peer('python3', [PEER, name, socket, ...counts, '0'])
-      if (together === undefined) return { lockstep: 'not measured: python3 is not here' }
-      const rows = JSON.parse(together)
-      if (!keepTo(1))
-        return { ...rows, lockstepApart: 'not measured: needs taskset and two processors' }
-      try {
-        const args = ['-c', '0', 'python3', PEER, name, socket, ...counts, String(LOOK_US)]
-        return { ...rows, lockstepApart: JSON.parse((await peer('taskset', args)) ?? 'null') }
-      } finally {
-        keepTo()
-      }
+      const rows = await peer([PEER, name, socket, ...counts])
+      if (rows === undefined) return { lockstep: 'not measured: python3 is not here' }
+      const asleep = await peer([PEER, name, socket, ...counts, '0'])
+      return { ...JSON.parse(rows), lockstepAsleep: JSON.parse(asleep ?? 'null') }
     } catch (error) {
       log(String(error))
       return { lockstep: 'not measured' }
@@ -65,17 +57,9 @@ export const bench: Bench = {
   },
 }
 
-/** Keeps all threads of this process to one processor, or to none in particular; false where that cannot be. */
-function keepTo(processor?: number): boolean {
-  const last = cpus().length - 1
-  if (last < 1) return false
-  const list = processor === undefined ? `0-${last}` : String(processor)
-  return spawnSync('taskset', ['-a', '-p', '-c', list, String(process.pid)]).status === 0
-}
-
-function peer(command: string, args: readonly string[]): Promise<string | undefined> {
+function peer(args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'pipe'] })
     let out = ''
     let err = ''
     child.stdout.on('data', (data) => {

@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from horizonserve import wire  # noqa: E402
 from horizonserve.segment import Segment  # noqa: E402
+from horizonserve.settings import Settings  # noqa: E402
 
 
 def spread(samples):
@@ -20,7 +21,8 @@ def spread(samples):
 
 def main():
     name, path = sys.argv[1:3]
-    count, paced, look_us = map(int, sys.argv[3:6])
+    count, paced = map(int, sys.argv[3:5])
+    look_us = int(sys.argv[5]) if len(sys.argv) > 5 else Settings().spin_us
     segment = Segment.open(name)
     segment.start_heartbeat()
     end = time.monotonic() + 30

@@ -16,7 +16,8 @@ class Settings:
         self.segment = environ.get("HORIZONSERVE_SEGMENT", "default")
         self.stage = _integer(environ, "HORIZONSERVE_STAGE", 0)
         self.bound_us = _integer(environ, "HORIZONSERVE_BOUND_US", 2000)
-        self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 0)
+        # The worker that answers keeps off this process's processor, where there is another.
+        self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 300 if len(os.sched_getaffinity(0)) > 1 else 0)
         self.ring_slots = _integer(environ, "HORIZONSERVE_RING_SLOTS", 4096)
         self.enabled = environ.get("HORIZONSERVE_DISABLE", "") in ("", "0")
 

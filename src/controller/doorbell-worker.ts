@@ -10,8 +10,10 @@ import type { SegmentHeader } from '../adapters/segment-file.js'
 import type { HorizonConfig } from '../config.js'
 import { futexAt } from '../native/futex.js'
 import { readBell } from './boundary.js'
+import { createCadence } from './cadence.js'
 import { buildControl } from './control-setup.js'
 import { createEngineLink } from './engine-link.js'
+import { createKeepOff } from './keep-off.js'
 import { type LinkReport, linkReport, type MetricsBook } from './link-report.js'
 import { createMetricsBook } from './metrics-book.js'
 import { monotonicNs } from './monotonic-clock.js'
@@ -41,6 +43,12 @@ export type DoorbellMessage =
 /** How often events are read between two questions, and the way of an answer is rehearsed: about 2 % of a core. */
 const TICK_NS = 1e6
 const REPORT_NS = 500e6
+/** How often it is looked where the engine runs. */
+const PLACE_NS = 100e6
+/** So much longer a tick may wait for a question that is about to come. */
+const LATE_NS = 5e6
+/** The stage that asks. */
+const SHARED_STAGE = 0
 
 function main(data: DoorbellData): void {
   const segment = viewSegment(data.path, data.header, data.address)
@@ -72,6 +80,9 @@ function main(data: DoorbellData): void {
   const stop = new Int32Array(data.stop)
   const spinNs = data.spinUs * 1000
   const rehearse = createRehearsal(data.config)
+  const keepOff = createKeepOff()
+  const cadence = createCadence()
+  let placeAt = 0
   let reportAt = 0
   let tickAt = 0
   let spinEnd = 0
@@ -87,6 +98,9 @@ function main(data: DoorbellData): void {
       if (link.answer(now)) answeredAt.wake(1)
       segment.beat(now)
       spinEnd = ns + spinNs
+      cadence.asked(ns)
+    } else if (keepOff.isApart && cadence.isDue(ns) && ns < tickAt + LATE_NS) {
+      // The next question is about to come: look again, do nothing else.
     } else if (ns >= tickAt) {
       // What nobody waits for: between two answers, never before the wait for the next question.
       tickAt = ns + TICK_NS
@@ -94,12 +108,17 @@ function main(data: DoorbellData): void {
       rehearse()
       // Nobody waits for it: that too is rehearsed.
       answeredAt.wake(1)
+      if (ns >= placeAt) {
+        placeAt = ns + PLACE_NS
+        keepOff.renew(segment.stage(SHARED_STAGE).pid)
+      }
       if (ns >= reportAt) {
         reportAt = ns + REPORT_NS
         tell({ kind: 'report', report: linkReport(link, book) })
       }
     } else if (ns >= spinEnd) {
-      bellAt.wait(seen, (tickAt - ns) / 1e6)
+      const isExpected = keepOff.isApart && cadence.fromNs > ns && cadence.fromNs < tickAt
+      bellAt.wait(seen, ((isExpected ? cadence.fromNs : tickAt) - ns) / 1e6)
     }
   }
   link.stop()

@@ -1,6 +1,6 @@
 /**
  * @module
- * The few calls of libc that Node has no word for: shared mappings, futexes and locks on byte ranges. Linux only.
+ * The few calls of libc that Node has no word for: shared mappings, futexes, locks on byte ranges, processors. Linux only.
  */
 import { loadKoffi, type Pointer } from './koffi.js'
 import { openLibrary } from './library.js'
@@ -25,6 +25,8 @@ export interface Libc {
     timeout: BigInt64Array,
   ) => number
   readonly futexWake: (number: number, word: Pointer, operation: number, count: number) => number
+  readonly schedGetAffinity: (thread: number, bytes: number, mask: Uint8Array) => number
+  readonly schedSetAffinity: (thread: number, bytes: number, mask: Uint8Array) => number
   readonly fcntl: (fd: number, command: number, lock: Uint8Array) => number
   readonly errno: () => number
 }
@@ -55,6 +57,8 @@ export function loadLibc(): Libc {
       'long syscall(long number, void *word, long operation, long value, void *timeout)',
     ),
     futexWake: library.bind('long syscall(long number, void *word, long operation, long count)'),
+    schedGetAffinity: library.bind('int sched_getaffinity(int thread, size_t bytes, void *mask)'),
+    schedSetAffinity: library.bind('int sched_setaffinity(int thread, size_t bytes, void *mask)'),
     fcntl: library.bind('int fcntl(int fd, int command, void *lock)'),
     errno: () => loadKoffi().errno(),
   }
