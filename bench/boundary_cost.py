@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 os.environ["HORIZONSERVE_SEGMENT"] = f"bench-boundary-{os.getpid()}"
 
 from horizonserve import wire  # noqa: E402
-from horizonserve.classes import Features  # noqa: E402
+from horizonserve.describe import describe  # noqa: E402
 from horizonserve.settings import Settings, open_segment  # noqa: E402
 from horizonserve.shim import Shim  # noqa: E402
 
@@ -29,9 +29,20 @@ TEXT = json.dumps(
 APART = 200
 
 
+class Sampling:
+    def __init__(self, modality):
+        self.extra_args = {"modalities": [modality]}
+
+
 class Request:
+    """As much of an engine's request as the shim reads."""
+
+    priority, mm_features = 0, ()
+
     def __init__(self, number):
         self.request_id, self.number, self.arrival_time, self.status = f"r{number}", number, time.time(), "waiting"
+        self.num_prompt_tokens = 16 + number % 100
+        self.sampling_params = Sampling("audio" if number % 2 else "text")
 
 
 def publish(segment):
@@ -77,7 +88,7 @@ def counted(part):
 def measure(waiting, steps):
     segment = open_segment(Settings())
     publish(segment)
-    shim = Shim(lambda r: Features(outputs=1 + r.number % 2, tokens=16 + r.number % 100), lambda r: r.status == "waiting", Settings(), False, segment)
+    shim = Shim(describe, lambda r: r.status == "waiting", Settings(), False, segment)
     queue, number, running = shim.queue, 0, [None] * 64
     for number in range(waiting):
         queue.add_request(Request(number))
@@ -89,22 +100,29 @@ def measure(waiting, steps):
         if request is not None:
             request.status = "running"
 
-    parts = {"begin": lambda: shim.begin_step(64), "admit": admit, "end": lambda: shim.end_step(100, running, "running"), "tell": shim.tell_step}
+    def leave():
+        if request is not None:
+            shim.ended(request, False, 1)
+
+    def arrive():
+        if request is not None:
+            queue.add_request(coming)
+
+    parts = {
+        "begin": lambda: shim.begin_step(64), "admit": admit, "end": lambda: shim.end_step(100, running, "running"), "tell": shim.tell_step,
+        "leave": leave, "output": lambda: shim.after_output(lambda r: 1, lambda r: True), "arrive": arrive,
+    }
     taken, instructions = {name: [] for name in parts}, {name: [] for name in parts}
     for k in range(steps + 2 * APART):
         segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
         segment.u32[segment._cursor] = segment.written
         # The first warm up, and the last are counted: a trace makes everything slower.
         meter, into = (counted, instructions) if k >= steps + APART else (timed, taken)
+        coming = Request(number := number + 1)
         for name, part in parts.items():
             cost = meter(part)
             if k >= APART:
                 into[name].append(cost)
-        if request is not None:
-            shim.ended(request, False, 1)
-            number += 1
-            queue.add_request(Request(number))
-        shim.after_output(lambda r: 1, lambda r: True)
     segment.close()
     result = {}
     for name, values in taken.items():

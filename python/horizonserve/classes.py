@@ -44,19 +44,27 @@ class ClassBook:
             inputs = _mask(each, "inputs", c)
             self._masks.append((inputs and inputs | TEXT, _mask(each, "outputs", c)))
             self._costs.append((_cost(each.get("shared", {}), c), _number(each.get("decodeMs", 0), c), _cost(each.get("downstream", {}), c)))
-        self._priorities = [row.priority for row in rows]
+        #: The class by what a request brings and asks for, as it is first met: 256 at most.
+        self._by_masks = {}
+        self._by_priority = {}
+        for c, row in enumerate(rows):
+            self._by_priority.setdefault(row.priority, c)
 
     def class_of(self, features):
         """Output marker or modalities first, then priority, then the first class. The rules stand in `test/golden/mixed-requests.json`."""
         if features.outputs:
-            decisive = _slowest(features.outputs)
-            candidates = [c for c, (_, outputs) in enumerate(self._masks) if not outputs or outputs & decisive]
-            if candidates:
-                return self._by_inputs(candidates, features.inputs | TEXT)
-        for c, priority in enumerate(self._priorities):
-            if priority == features.priority:
+            masks = features.outputs, features.inputs | TEXT
+            c = self._by_masks.get(masks)
+            if c is None:
+                c = self._by_masks[masks] = self._of_masks(*masks)
+            if c >= 0:
                 return c
-        return 0
+        return self._by_priority.get(features.priority, 0)
+
+    def _of_masks(self, outputs, inputs):
+        decisive = _slowest(outputs)
+        candidates = [c for c, (_, gives) in enumerate(self._masks) if not gives or gives & decisive]
+        return self._by_inputs(candidates, inputs) if candidates else -1
 
     def _by_inputs(self, candidates, inputs):
         """The class that takes all inputs and least beside them; if none does, the first that takes the slowest of them, else the first."""
@@ -89,10 +97,8 @@ def _slowest(mask):
 
 def _evaluate(cost, values):
     ms, curves = cost
-    for kind, (x, y) in enumerate(curves):
+    for kind, x, y in curves:
         points = len(x)
-        if points == 0:
-            continue
         value = values[kind]
         if points == 1:
             ms += (y[0] / x[0]) * value
@@ -123,7 +129,7 @@ def _cost(cost, c):
     if not isinstance(cost, dict):
         raise WireError(f"classes[{c}]: a cost is an object")
     curves = []
-    for kind in _KINDS:
+    for number, kind in enumerate(_KINDS):
         points = cost.get(kind, [])
         if not isinstance(points, list) or len(points) > _MAX_POINTS:
             raise WireError(f"classes[{c}].{kind}: expected at most {_MAX_POINTS} points")
@@ -136,5 +142,6 @@ def _cost(cost, c):
                 raise WireError(f"classes[{c}].{kind}: inputs must rise")
             x.append(at)
             y.append(ms)
-        curves.append((x, y))
+        if x:
+            curves.append((number, x, y))
     return _number(cost.get("fixedMs", 0), c), curves

@@ -16,6 +16,7 @@ _SLO_ID = re.compile(r"(?:^|-)slo=([0-9]{1,9})\.")
 #: Audio encoders of the Qwen-Omni family give 25 tokens a second.
 _AUDIO_MS_PER_TOKEN = 40
 _MAX_SLO_MS = 86_400_000
+_NOTHING = {}
 
 
 def describe(request, info=None):
@@ -32,8 +33,8 @@ def describe(request, info=None):
         elif kind == "video":
             inputs |= VIDEO
             videos += 1
-    extra = getattr(getattr(request, "sampling_params", None), "extra_args", None) or {}
-    info = info or {}
+    extra = getattr(getattr(request, "sampling_params", None), "extra_args", None) or _NOTHING
+    info = info or _NOTHING
     external = getattr(request, "external_req_id", None) or str(request.request_id)
     return Features(
         inputs=inputs,
@@ -43,14 +44,14 @@ def describe(request, info=None):
         images=images,
         videos=videos,
         priority=getattr(request, "priority", 0),
-        slo_ms=_slo(info.get("slo_ms")) or _slo(extra.get("slo_ms")) or _slo_of_id(external),
+        slo_ms=_slo_in(info) or _slo_in(extra) or ("slo=" in external and _slo_of_id(external)) or 0,
         external_id=external,
     )
 
 
 def _outputs(info, extra):
     """The stage where the answer ends says whether it is text; `modalities`, where it is given, says more."""
-    mask = _mask_of(info.get("modalities")) or _mask_of(extra.get("modalities"))
+    mask = _mask_in(info) or _mask_in(extra)
     final = info.get("omni_final_stage_id")
     if isinstance(final, int) and not isinstance(final, bool) and final >= 0:
         if final == 0:
@@ -59,8 +60,11 @@ def _outputs(info, extra):
     return mask
 
 
-def _mask_of(said):
+def _mask_in(carrier):
     """The modalities named; 0 where nothing readable was said."""
+    said = carrier.get("modalities")
+    if said is None:
+        return 0
     if isinstance(said, str):
         said = [said]
     mask = 0
@@ -73,6 +77,11 @@ def _length(feature):
     position = getattr(feature, "mm_position", None)
     length = getattr(position, "length", 0)
     return length if isinstance(length, int) and length > 0 else 0
+
+
+def _slo_in(carrier):
+    value = carrier.get("slo_ms")
+    return 0 if value is None else _slo(value)
 
 
 def _slo(value):
