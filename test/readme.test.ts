@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { afterAll, expect, test } from 'vitest'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDist } from './support/fresh-dist.js'
 
 /** The snippets of the README, run as they stand against the built package, which they import by its name. */
 const FOLDER = 'out/readme'
 const snippets = [...readFileSync('README.md', 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
   (match) => match[1]!,
 )
-const needsBuild = existsSync('dist/index.js') ? false : 'dist is not built: npm run build'
+
+beforeAll(freshDist)
 
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
 
@@ -15,7 +17,7 @@ test('there are snippets to run', () => {
   expect(snippets.length).toBeGreaterThanOrEqual(2)
 })
 
-test.skipIf(needsBuild).each(snippets.map((text, i) => [i, text] as const))(
+test.each(snippets.map((text, i) => [i, text] as const))(
   'snippet %i of the README compiles and runs',
   (i, text) => {
     mkdirSync(FOLDER, { recursive: true })

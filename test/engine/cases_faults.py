@@ -37,12 +37,13 @@ def _kill(mode, how):
             process.send_signal(signal.SIGSTOP)
             # The signal takes effect a moment after it is sent, and a beat may lie between.
             time.sleep(0.01)
+            stopped = time.monotonic()
             beat, fault = engine.until_visible()
             since_beat.append(beat)
             since_fault.append(fault)
             everything_is_visible(engine)
-            # A stop in the middle of a tick is shorter by its own clock than by the heartbeat of the tick before.
-            engine.run(0.05)
+            # By its own clock it stops later than by its last beat, on a busy machine much later; it must be away too long by both.
+            engine.run(max(0.05, stopped + 1.5 * wire.CONTROLLER_STALE_MS / 1000 - time.monotonic()))
             process.send_signal(signal.SIGCONT)
             engine.until(number)
             engine.run(0.02)

@@ -1,13 +1,14 @@
 /** The package as a user gets it: packed, installed with npm into an empty project outside the repository, imported in every way. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDist } from '../support/fresh-dist.js'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -43,25 +44,10 @@ console.log(JSON.stringify({ batch: batch.length, attained: horizon.metrics().cl
 `
 const PRINTS = '{"batch":1,"attained":1,"cap":142}\n'
 
-/** Whether every entry is built, and after the last change of a source. */
-async function isFresh(): Promise<boolean> {
-  const entries = ['index.js', 'index.d.ts', 'core/index.js', 'core/index.d.ts', 'cli/main.js']
-  const built: number[] = []
-  for (const entry of entries) {
-    const path = join(ROOT, 'dist', entry)
-    if (!existsSync(path)) return false
-    built.push((await stat(path)).mtimeMs)
-  }
-  const changed: number[] = []
-  for (const file of await readdir(join(ROOT, 'src'), { recursive: true }))
-    changed.push((await stat(join(ROOT, 'src', file))).mtimeMs)
-  return Math.max(...changed) <= Math.min(...built)
-}
-
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'horizon-pack-'))
   const env = { ...process.env, npm_config_loglevel: 'error', npm_config_update_notifier: 'false' }
-  if (!(await isFresh())) await run('npx', ['tsup', '--silent'], { cwd: ROOT, env })
+  await freshDist()
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', project], { cwd: ROOT, env })
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
     version: string
