@@ -27,13 +27,16 @@ _SKEW_NS = 1_000_000_000
 
 
 class Shim:
-    """One scheduler's shim. `describe(request)` gives `Features`; `may_hide(request)` says what the engine lets us hide."""
+    """One scheduler's shim. `describe(request)` gives `Features`; `may_hide(request)` says what the engine lets us hide;
+    `queue_class` is `HorizonQueue`, or that and the engine's own type."""
 
-    def __init__(self, describe, may_hide, settings=None, by_priority=False, segment=None, clock=time.monotonic_ns, wall=time.time):
+    def __init__(
+        self, describe, may_hide, settings=None, by_priority=False, segment=None, clock=time.monotonic_ns, wall=time.time, queue_class=HorizonQueue
+    ):
         self.settings = settings or Settings()
         self.describe = describe
         self.may_hide = may_hide
-        self.queue = HorizonQueue(self, by_priority)
+        self.queue = queue_class(self, by_priority)
         self.policy = StepPolicy()
         self.clock = clock
         self.wall = wall

@@ -59,8 +59,9 @@ class HorizonMixin:
         if layout is None:
             log.error("horizonserve: this engine's waiting queue has a shape we do not know; it runs without us")
             return
-        self.horizon = Shim(self.horizon_describe, may_hide, settings, self.policy == SchedulingPolicy.PRIORITY, open_segment(settings))
-        queue = _queue_for(self.horizon)
+        by_priority = self.policy == SchedulingPolicy.PRIORITY
+        self.horizon = Shim(self.horizon_describe, may_hide, settings, by_priority, open_segment(settings), queue_class=HorizonRequestQueue)
+        queue = self.horizon.queue
         for request in list(self.waiting):
             queue.add_request(request)
         self.waiting = queue
@@ -97,12 +98,6 @@ class HorizonMixin:
         if self.horizon is not None:
             self.horizon.ended(request, request.status is _ABORTED, request.num_output_tokens)
         return super()._free_request(request, *args, **kwargs)
-
-
-def _queue_for(shim):
-    """The shim's queue as an engine queue: same object state, the engine's type."""
-    shim.queue.__class__ = HorizonRequestQueue
-    return shim.queue
 
 
 class HorizonScheduler(HorizonMixin, AsyncScheduler):
