@@ -43,8 +43,8 @@ export type DoorbellMessage =
 /** How often events are read between two questions, and the way of an answer is rehearsed: about 2 % of a core. */
 const TICK_NS = 1e6
 const REPORT_NS = 500e6
-/** How often it is looked where the engine runs. */
-const PLACE_NS = 100e6
+/** How often, at most, it is looked where the engine runs: it may move whenever it wakes. */
+const PLACE_NS = 5e6
 /** So much longer a tick may wait for a question that is about to come. */
 const LATE_NS = 5e6
 /** The stage that asks. */
