@@ -239,10 +239,10 @@ export function createWaitingSet(
       if (moved) set.epoch += 1
     },
     reestimate(c) {
-      const wait = downstreamWait ? waitMs[c]! : 0
-      if (slowdown[c] === slowdownUsed[c] && wait === waitUsed[c]) return
+      // Compared in place: a variable that is a double here and 0 there would be boxed.
+      if (slowdown[c] === slowdownUsed[c] && (!downstreamWait || waitMs[c] === waitUsed[c])) return
       slowdownUsed[c] = slowdown[c]!
-      waitUsed[c] = wait
+      if (downstreamWait) waitUsed[c] = waitMs[c]!
       for (const list of lists.ofClass[c]!) {
         setThresholds(list)
         if (list.head === -1) continue
