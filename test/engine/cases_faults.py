@@ -46,8 +46,8 @@ def _kill(mode, how):
             engine.run(max(0.05, stopped + 1.5 * wire.CONTROLLER_STALE_MS / 1000 - time.monotonic()))
             process.send_signal(signal.SIGCONT)
             engine.until(number)
-            engine.run(0.02)
-            process.kill()
+            # It goes in order, so that what it has to say is said.
+            process.terminate()
             engine.until(wire.MODE_NONE)
         everything_is_visible(engine)
         _, text = process.communicate()
