@@ -46,7 +46,8 @@ def _kill(mode, how):
             engine.run(max(0.05, stopped + 1.5 * wire.CONTROLLER_STALE_MS / 1000 - time.monotonic()))
             process.send_signal(signal.SIGCONT)
             engine.until(number)
-            # It goes in order, so that what it has to say is said.
+            engine.run(0.05)
+            # It goes in order, so that what it has said is heard.
             process.terminate()
             engine.until(wire.MODE_NONE)
         everything_is_visible(engine)
