@@ -44,7 +44,7 @@ def describe(request, info=None):
         images=images,
         videos=videos,
         priority=getattr(request, "priority", 0),
-        slo_ms=_slo_in(info) or _slo_in(extra) or ("slo=" in external and _slo_of_id(external)) or 0,
+        slo_ms=_slo_in(info) or _slo_in(extra) or _slo_of_id(external),
         external_id=external,
     )
 
@@ -93,5 +93,5 @@ def _slo(value):
 
 
 def _slo_of_id(external):
-    match = _SLO_ID.search(external)
+    match = _SLO_ID.search(external) if "slo=" in external else None
     return _slo(int(match.group(1))) if match else 0

@@ -17,9 +17,15 @@ class Settings:
         self.stage = _integer(environ, "HORIZONSERVE_STAGE", 0)
         self.bound_us = _integer(environ, "HORIZONSERVE_BOUND_US", 2000)
         # The worker that answers keeps off this process's processor, where there is another.
-        self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 300 if len(os.sched_getaffinity(0)) > 1 else 0)
+        self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 300 if _num_processors() > 1 else 0)
         self.ring_slots = _integer(environ, "HORIZONSERVE_RING_SLOTS", 4096)
         self.enabled = environ.get("HORIZONSERVE_DISABLE", "") in ("", "0")
+
+
+def _num_processors():
+    """Those that this process may use; 1 where the system does not say."""
+    ask = getattr(os, "sched_getaffinity", None)
+    return 1 if ask is None else len(ask(0))
 
 
 def _integer(environ, name, default):

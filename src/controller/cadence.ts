@@ -36,11 +36,10 @@ export function createCadence(): Cadence {
     isDue: (nowNs: number) => nowNs >= cadence.fromNs && nowNs < untilNs,
     asked(nowNs: number) {
       const took = nowNs - last
-      if (last === 0) mean = deviation = 0
-      else if (mean === 0) {
+      if (last !== 0 && mean === 0) {
         mean = took
         deviation = took / 2
-      } else {
+      } else if (last !== 0) {
         deviation += DEVIATION_GAIN * (Math.abs(took - mean) - deviation)
         mean += MEAN_GAIN * (took - mean)
       }

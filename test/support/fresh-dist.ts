@@ -32,7 +32,8 @@ async function takeLock(): Promise<boolean> {
   try {
     await mkdir(LOCK)
     return true
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     const left = await stat(LOCK).catch(() => undefined)
     if (left !== undefined && Date.now() - left.mtimeMs > LONGEST_BUILD_MS)
       await rm(LOCK, { recursive: true, force: true })
