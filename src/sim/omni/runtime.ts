@@ -7,7 +7,7 @@
 import { HorizonError } from '../../core/index.js'
 import type { Series } from '../series.js'
 import { createSeriesRecorder } from '../series.js'
-import { createSimulation } from '../simulation.js'
+import { createSimulation, type Simulation } from '../simulation.js'
 import type { Workload } from '../workload/workload.js'
 import { createActivityMeter } from './activity-meter.js'
 import { createCoRunning, type GpuWork, type Presence, type SharingMode } from './co-running.js'
@@ -58,16 +58,53 @@ const STUCK_AFTER = 10_000
 // Ranks of events of one instant: what ends frees room before what arrives asks for it.
 const RANK = { sharedDone: 0, downstreamDone: 1, arrival: 2, retry: 3 } as const
 
+/** A runtime inside somebody else's simulation: its requests are brought to it. */
+export interface OmniRuntime {
+  /** The request reaches the runtime now. False: it could never run, and is booked as refused. */
+  arrive(request: number): boolean
+  /** What the run was, once it is over. */
+  result(): RuntimeRun
+}
+
+/** Where a runtime is one of several: the clock and the record that they share. */
+export interface RuntimeSurroundings {
+  readonly simulation: Simulation
+  readonly record: RunRecord
+  /** Called with each first response and each end. */
+  readonly onFirstResponse?: (request: number) => void
+  readonly onEnd?: (request: number) => void
+}
+
 export function runOmni(options: RuntimeOptions): RuntimeRun {
+  const { workload } = options
+  const simulation = createSimulation()
+  const runtime = createOmniRuntime(options, {
+    simulation,
+    record: createRunRecord(workload.size),
+  })
+  const arrival = simulation.kind(RANK.arrival, (request) => {
+    if (request + 1 < workload.size) scheduleArrival(request + 1)
+    runtime.arrive(request)
+  })
+  function scheduleArrival(request: number): void {
+    simulation.at(workload.arrivalMs[request] as number, arrival, request)
+  }
+  if (workload.size > 0) scheduleArrival(0)
+  simulation.run(options.untilMs)
+  return runtime.result()
+}
+
+export function createOmniRuntime(
+  options: RuntimeOptions,
+  { simulation, record, onFirstResponse, onEnd }: RuntimeSurroundings,
+): OmniRuntime {
   const { spec, workload, plan, scheduler } = options
-  const record = createRunRecord(workload.size)
   const coRunning = createCoRunning(options.sharing, spec.sharing)
   const meter = createActivityMeter(spec.sharing.pressurePeriodMs)
   // Arrivals alone fill half the buckets: most runs never have to double them.
   const lastArrivalMs = workload.arrivalMs[workload.size - 1] ?? 0
   const recorder = createSeriesRecorder(SERIES, { bucketMs: Math.max(1000, lastArrivalMs / 256) })
   const values = new Float64Array(SERIES.length).fill(Number.NaN)
-  const simulation = createSimulation()
   const sharedPresence: Presence = { duty: 0, bandwidth: 0, compute: 0 }
   const downstreamPresence: Presence = { duty: 0, bandwidth: 0, compute: 0 }
   const work: GpuWork = { computeMs: 0, memoryMs: 0 }
@@ -113,16 +150,18 @@ export function runOmni(options: RuntimeOptions): RuntimeRun {
   function respond(request: number, nowMs: number): void {
     record.firstResponseMs[request] = nowMs
     scheduler.firstResponse(request, nowMs)
+    onFirstResponse?.(request)
   }
 
   function finish(request: number, nowMs: number): void {
     record.finishedMs[request] = nowMs
     record.outcome[request] = OUTCOME.completed
     scheduler.finish(request)
-    end()
+    end(request)
   }
 
-  function end(): void {
+  function end(request: number): void {
+    onEnd?.(request)
     ended++
     if ((ended & 0xff) === 0) options.onProgress?.(ended)
   }
@@ -142,23 +181,20 @@ export function runOmni(options: RuntimeOptions): RuntimeRun {
     startUnit()
     wake()
   })
-  const arrival = simulation.kind(RANK.arrival, (request) => {
-    if (request + 1 < workload.size) scheduleArrival(request + 1)
-    if (shared.accepts(request)) {
-      scheduler.arrive(request, simulation.nowMs)
-      wake()
-    } else {
-      record.outcome[request] = OUTCOME.refused
-      end()
-    }
-  })
   const retry = simulation.kind(RANK.retry, () => {
     retryPending = false
     if (!sharedBusy) startStep()
   })
 
-  function scheduleArrival(request: number): void {
-    simulation.at(workload.arrivalMs[request] as number, arrival, request)
+  function arrive(request: number): boolean {
+    if (!shared.accepts(request)) {
+      record.outcome[request] = OUTCOME.refused
+      end(request)
+      return false
+    }
+    scheduler.arrive(request, simulation.nowMs)
+    wake()
+    return true
   }
 
   /** Something changed: an idle engine looks again at once, as one that polls would. */
@@ -229,20 +265,23 @@ export function runOmni(options: RuntimeOptions): RuntimeRun {
     values[4] = active ? downstream.numRunning + downstream.numQueued : 0
   }
 
-  if (workload.size > 0) scheduleArrival(0)
-  simulation.run(options.untilMs)
-  observe(simulation.nowMs, false)
-  options.onProgress?.(ended)
   return {
-    record,
-    series: recorder.build(),
-    virtualMs: simulation.nowMs,
-    events: simulation.events,
-    steps,
-    emptySteps,
-    preemptions: shared.preemptions,
-    meanActivity: meter.mean(simulation.nowMs),
-    corunningActivity: meter.corunningMean(simulation.nowMs),
+    arrive,
+    result() {
+      observe(simulation.nowMs, false)
+      options.onProgress?.(ended)
+      return {
+        record,
+        series: recorder.build(),
+        virtualMs: simulation.nowMs,
+        events: simulation.events,
+        steps,
+        emptySteps,
+        preemptions: shared.preemptions,
+        meanActivity: meter.mean(simulation.nowMs),
+        corunningActivity: meter.corunningMean(simulation.nowMs),
+      }
+    },
   }
 }
 
