@@ -22,6 +22,8 @@ export interface Simulation {
   readonly events: number
   /** Events waiting. */
   readonly waiting: number
+  /** Time of the next event; `Infinity` when none waits. */
+  readonly nextMs: number
   /** Declares a kind. Among events of one instant, smaller ranks run first; equal ranks in the order scheduled. */
   kind(rank: number, handler: EventHandler): EventKind
   /** Schedules at an absolute time, not before now. */
@@ -72,6 +74,9 @@ export function createSimulation(options: { readonly capacity?: number } = {}): 
     },
     get waiting() {
       return queue.size
+    },
+    get nextMs() {
+      return queue.peekMs()
     },
     kind(rank, handler) {
       if (!Number.isInteger(rank) || rank < 0 || rank > MAX_RANK) {

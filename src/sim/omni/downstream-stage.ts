@@ -16,6 +16,8 @@ export interface DownstreamStage {
   compose(work: GpuWork): boolean
   /** Books the unit composed last. */
   complete(nowMs: number): void
+  /** Drops the request wherever it is, without a callback: its row may then be used for another request. */
+  forget(request: number): void
 }
 
 export interface DownstreamEvents {
@@ -33,8 +35,9 @@ export function createDownstreamStage(
   const { slots } = spec.downstream
   const unitsDone = new Int32Array(plan.units.length)
   const running = new Int32Array(slots)
-  // A request enters once, so the queue is a window moving over one array.
-  const queue = new Int32Array(plan.units.length)
+  // A row is in the queue at most once, so a ring of as many places never overflows.
+  const size = plan.units.length
+  const queue = new Int32Array(size)
   let head = 0
   let tail = 0
   let numRunning = 0
@@ -47,11 +50,11 @@ export function createDownstreamStage(
       return tail - head
     },
     enter(request) {
-      queue[tail++] = request
+      queue[tail++ % size] = request
     },
     compose(work) {
       while (numRunning < slots && head < tail) {
-        const request = queue[head++] as number
+        const request = queue[head++ % size] as number
         running[numRunning++] = request
         events.started(request)
       }
@@ -72,6 +75,16 @@ export function createDownstreamStage(
           numRunning--
           events.finished(request, nowMs)
         } else running[kept++] = request
+      }
+    },
+    forget(request) {
+      unitsDone[request] = 0
+      const place = running.subarray(0, numRunning).indexOf(request)
+      if (place !== -1) running.copyWithin(place, place + 1, numRunning--)
+      for (let i = head; i < tail; i++) {
+        if (queue[i % size] !== request) continue
+        for (; i + 1 < tail; i++) queue[i % size] = queue[(i + 1) % size] as number
+        tail--
       }
     },
   }

@@ -2,7 +2,13 @@
  * @module
  * Runs the library's own scheduler under the simulated runtime: translates places in the workload to handles and back, nothing else.
  */
-import { createScheduler, HorizonError, type Policy, type Scheduler } from '../../core/index.js'
+import {
+  type ArrivingRequest,
+  createScheduler,
+  HorizonError,
+  type Policy,
+  type Scheduler,
+} from '../../core/index.js'
 import { requestProfiler } from '../../policies/index.js'
 import type { Calibration } from '../calibrate/calibration.js'
 import type { Workload } from '../workload/workload.js'
@@ -12,6 +18,8 @@ import type { OmniSpec } from './spec.js'
 export interface HorizonScheduler extends RuntimeScheduler {
   /** The scheduler itself, for its metrics and integrity check. */
   readonly horizon: Scheduler
+  /** The client gave up. */
+  cancel(request: number): void
 }
 
 /** Builds the scheduler from a calibration, for a workload whose classes the calibration knows. */
@@ -36,7 +44,35 @@ export function horizonScheduler(
     capacity: { maxRequests: Math.max(1, workload.size) },
   })
   const names = workload.classes.map((of) => of.name)
-  const handles = new Int32Array(workload.size)
+  return schedulerOfRows(horizon, Math.max(1, workload.size), (request) => {
+    const name = names[workload.classIndex[request] as number] as string
+    if (horizon.classes.indexOf(name) === -1) {
+      throw new HorizonError(
+        'ERR_SIM_CALIBRATION',
+        'the calibration lacks a class of the workload',
+        {
+          field: name,
+          expected: horizon.classes.names.join(', '),
+        },
+      )
+    }
+    return {
+      class: name,
+      promptTokens: prefillTokens[request] as number,
+      audioSeconds: workload.audioSeconds[request] as number,
+      images: workload.images[request] as number,
+      videos: workload.videos[request] as number,
+    }
+  })
+}
+
+/** Puts any scheduler under a runtime that names its requests by rows. A row may be used again once its request has ended. */
+export function schedulerOfRows(
+  horizon: Scheduler,
+  rows: number,
+  arrivalOf: (request: number) => ArrivingRequest,
+): HorizonScheduler {
+  const handles = new Int32Array(rows)
   const requests = new Map<number, number>()
   // Reused, so that a step allocates nothing.
   const reading = { value: 0, timestampMs: 0 }
@@ -55,27 +91,7 @@ export function horizonScheduler(
       return horizon.decision.protected
     },
     arrive(request, nowMs) {
-      const name = names[workload.classIndex[request] as number] as string
-      if (horizon.classes.indexOf(name) === -1) {
-        throw new HorizonError(
-          'ERR_SIM_CALIBRATION',
-          'the calibration lacks a class of the workload',
-          {
-            field: name,
-            expected: horizon.classes.names.join(', '),
-          },
-        )
-      }
-      const handle = horizon.arrive(
-        {
-          class: name,
-          promptTokens: prefillTokens[request] as number,
-          audioSeconds: workload.audioSeconds[request] as number,
-          images: workload.images[request] as number,
-          videos: workload.videos[request] as number,
-        },
-        nowMs,
-      )
+      const handle = horizon.arrive(arrivalOf(request), nowMs)
       handles[request] = handle
       requests.set(handle, request)
       waiting++
@@ -103,6 +119,12 @@ export function horizonScheduler(
     enterDownstream: (request) => horizon.enterDownstream(handleOf(request)),
     firstResponse(request, nowMs) {
       horizon.firstResponse(handleOf(request), nowMs)
+    },
+    cancel(request) {
+      const handle = handleOf(request)
+      if (horizon.isWaiting(handle)) waiting--
+      horizon.cancel(handle)
+      requests.delete(handle)
     },
     finish(request) {
       const handle = handleOf(request)

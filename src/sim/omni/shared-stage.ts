@@ -23,6 +23,8 @@ export interface SharedStage {
   compose(work: GpuWork): boolean
   /** Books the tokens of the batch composed last; calls back per request that reached its first token or its end. */
   complete(nowMs: number): void
+  /** Drops the request wherever it is, without a callback: its row may then be used for another request. */
+  forget(request: number): void
 }
 
 export interface SharedStageEvents {
@@ -147,6 +149,7 @@ export function createSharedStage(
   function complete(nowMs: number): void {
     for (let i = 0; i < numStep; i++) {
       const request = stepRequests[i] as number
+      if (request < 0) continue
       const chunk = stepTokens[i] as number
       const wasDecoded = decodeDone[request] as number
       if (chunk > 0) prefillDone[request] = (prefillDone[request] as number) + chunk
@@ -168,6 +171,19 @@ export function createSharedStage(
     }
   }
 
+  function forget(request: number): void {
+    const place = running.subarray(0, numRunning).indexOf(request)
+    if (place !== -1) removeAt(place)
+    const inStep = stepRequests.subarray(0, numStep).indexOf(request)
+    if (inStep !== -1) stepRequests[inStep] = -1
+    kvTokens -= cached[request] as number
+    cached[request] = 0
+    prefillDone[request] = 0
+    decodeDone[request] = 0
+    encoded[request] = 0
+    prefillTarget[request] = plan.prefillTokens[request] as number
+  }
+
   return {
     get numRunning() {
       return numRunning
@@ -185,5 +201,6 @@ export function createSharedStage(
       (plan.prefillTokens[request] as number) + (plan.decodeTokens[request] as number) <= capacity,
     compose,
     complete,
+    forget,
   }
 }
