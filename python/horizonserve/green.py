@@ -23,6 +23,7 @@ from .green_description import Row, check_description
 from .green_driver import (
     DEFAULT_STREAM,
     GROUP_PARAMS_BYTES,
+    MPS_ENABLED,
     NON_BLOCKING,
     RESOURCE_BYTES,
     TYPE_SM,
@@ -46,7 +47,14 @@ class Ladder:
 
     def __init__(self, driver: Driver, device: int, description: Mapping[str, Any], side: str, priority: int) -> None:
         self._driver = driver
-        self._device = ctypes.c_int(device)
+        # The ordinal is not promised to be the handle.
+        handle = ctypes.c_int()
+        driver.call("cuDeviceGet", ctypes.byref(handle), ctypes.c_int(device))
+        self._device = handle
+        self._ordinal = device
+        # torch objects of `at`, made once: a step allocates none.
+        self._torch_streams: dict[int, Any] = {}
+        self._events: tuple[Any, Any] | None = None
         self._thread = threading.get_ident()
         self._closed = False
         self._made: list[_Made | None] = []
@@ -127,20 +135,37 @@ class Ladder:
         """The row's stream for torch. Kernels launched on it keep to the row's SMs; so do CUDA graphs captured on it, for good."""
         import torch
 
-        return torch.cuda.ExternalStream(self.stream(level), device=self._device.value)
+        stream = self._torch_streams.get(level)
+        if stream is None:
+            self._torch_streams[level] = stream = torch.cuda.ExternalStream(self.stream(level), device=self._ordinal)
+        return stream
 
     @contextlib.contextmanager
     def at(self, level: int) -> Iterator[Any]:
         """`with ladder.at(level):` runs torch work on the row's stream, ordered after what the current stream holds and before what
-        follows on it."""
+        follows on it, also when the work raises. Another thread that reads a tensor made inside must wait for an event recorded after
+        it, or take it after the block: the NULL stream orders nothing against a row."""
         import torch
 
-        before = torch.cuda.current_stream(self._device.value)
+        before = torch.cuda.current_stream(self._ordinal)
         stream = self.torch_stream(level)
-        stream.wait_stream(before)
-        with torch.cuda.stream(stream):
-            yield stream
-        before.wait_stream(stream)
+        if self._events is None:
+            self._events = (torch.cuda.Event(), torch.cuda.Event())
+        enter, leave = self._events
+        enter.record(before)
+        stream.wait_event(enter)
+        try:
+            with torch.cuda.stream(stream):
+                yield stream
+        finally:
+            leave.record(stream)
+            before.wait_event(leave)
+
+    def has_mps(self) -> bool:
+        """True where this process is a client of an MPS daemon: only then do two processes hold their rows at the same time."""
+        value = ctypes.c_int()
+        self._driver.call("cuDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(MPS_ENABLED), self._device)
+        return value.value == 1
 
     def close(self) -> None:
         """Destroys streams and contexts and leaves the primary context current. Idempotent; on the thread that built it."""

@@ -77,6 +77,8 @@ class Segment:
         self._stopped = threading.Event()
         self.activity = (0, 0, 0, 0)
         self.u32[self._line + 2] = os.getpid()
+        # No level is applied until the process that launches the kernels says so.
+        self.u32[self._line + 9] = 0xFFFFFFFF
         self.u32[self._line + 10] = 1
         self.beat()
 

@@ -12,6 +12,8 @@ import hashlib
 import struct
 import zlib
 
+from .level_refusal import REFUSALS
+
 MAGIC = 0x0156_5253_4E5A_5248
 WIRE_VERSION = 1
 MAX_STAGES = 8
@@ -65,7 +67,7 @@ BOUNDARY = _table(
 )
 STAGE = _table(
     "heartbeatNs:i64@0 pid:u32@8 written:u32@12 dropped:u32@16 running:u32@20 waiting:u32@24 tokens:u32@28 step:u32@32"
-    " appliedLevel:i32@36 claimed:u32@40"
+    " appliedLevel:i32@36 claimed:u32@40 levelRefusal:u32@44"
 )
 BANK = _table(
     "crc:u32@0 seq:u32@4 publishedNs:i64@8 numClasses:u32@16 epoch:u32@20 tableEpoch:u32@24 classEpoch:u32@28 flags:u32@32"
@@ -89,6 +91,7 @@ LAYOUT_TEXT = ";".join(
             map(str, [CONTROLLER_OFFSET, BOUNDARY_OFFSET, STAGE_OFFSET, ANSWER_OFFSET, ANSWER_HEAD, ANSWER_SLOTS, CLASSES_OFFSET, CLASSES_HEAD, CLASSES_BYTES, RINGS_OFFSET])
         ),
         "limits=" + ",".join(map(str, [MAX_STAGES, MAX_CLASSES, MAX_KIND])),
+        "refusals=" + ",".join(REFUSALS),
     ]
     + [
         f"{name}=" + ",".join(f"{n}:{t}@{at}" for n, t, at in fields)

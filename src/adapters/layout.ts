@@ -100,6 +100,7 @@ export const STAGE: readonly Field[] = [
   ['step', 'u32', 32],
   ['appliedLevel', 'i32', 36],
   ['claimed', 'u32', 40],
+  ['levelRefusal', 'u32', 44],
 ]
 
 /** The published control state: what the engine evaluates against its own slots, deadlines and step counter. */
@@ -220,6 +221,23 @@ export const FLAG = Object.freeze({
   byDeadline: 512,
 })
 
+/**
+ * Why a stage applies no level, by `STAGE.levelRefusal`; the sentences are in `python/horizonserve/level_refusal.py`. `none`: levels are
+ * applied, or nothing is known.
+ */
+export const LEVEL_REFUSALS = Object.freeze([
+  'none',
+  'graphs',
+  'pipeline-parallel',
+  'several-gpus',
+  'ubatching',
+  'no-mps',
+  'no-ladder',
+  'no-row',
+  'unknown-stage',
+  'driver',
+] as const)
+
 /** Bits of the modality masks in class descriptions. */
 export const MODALITY = Object.freeze({ text: 1, audio: 2, image: 4, video: 8 })
 
@@ -241,6 +259,7 @@ export const LAYOUT_TEXT: string = [
   `sizes=${[HEADER_BYTES, BANK_BYTES, BANK_SCALARS, CLASS_ROW_BYTES, EVENT_BYTES, STAGE_BYTES].join(',')}`,
   `places=${[CONTROLLER_OFFSET, BOUNDARY_OFFSET, STAGE_OFFSET, ANSWER_OFFSET, ANSWER_HEAD, ANSWER_SLOTS, CLASSES_OFFSET, CLASSES_HEAD, CLASSES_BYTES, RINGS_OFFSET].join(',')}`,
   `limits=${[MAX_STAGES, MAX_WIRE_CLASSES, MAX_KIND].join(',')}`,
+  `refusals=${LEVEL_REFUSALS.join(',')}`,
   ...RECORDS.map(
     ([name, fields]) => `${name}=${fields.map(([n, t, at]) => `${n}:${t}@${at}`).join(',')}`,
   ),

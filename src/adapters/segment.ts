@@ -21,6 +21,7 @@ import {
   CLASSES_OFFSET,
   CONTROLLER_OFFSET,
   HEADER_BYTES,
+  LEVEL_REFUSALS,
   LOCK,
   MODE,
   STAGE_BYTES,
@@ -38,7 +39,10 @@ export interface StageLine {
   readonly waiting: number
   readonly tokens: number
   readonly step: number
+  /** Ladder row that the stage's worker holds; -1 when it applies none. */
   readonly appliedLevel: number
+  /** Why it applies none: one of `LEVEL_REFUSALS`. */
+  readonly levelRefusal: string
 }
 
 /** What `repair` calls the published control state. */
@@ -217,6 +221,7 @@ export function viewSegment(
         tokens: Atomics.load(u32, at + 7),
         step: Atomics.load(u32, at + 8),
         appliedLevel: Atomics.load(i32, at + 9),
+        levelRefusal: LEVEL_REFUSALS[Atomics.load(u32, at + 11)] ?? 'none',
       }
     },
     isClaimed: (index) => Atomics.load(u32, (STAGE_OFFSET + index * STAGE_BYTES) / 4 + 10) === 1,

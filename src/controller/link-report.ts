@@ -30,6 +30,7 @@ export interface StageReport {
   readonly waiting: number
   readonly dropped: number
   readonly appliedLevel: number
+  readonly levelRefusal: string
 }
 
 export interface LinkReport {

@@ -97,6 +97,15 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
   )
   single('engine_steps_total', 'counter', 'Steps of the shared stage.', report.steps)
 
+  metric('applied_level', 'gauge', 'Ladder row that a stage holds; -1 when none is applied.')
+  for (const stage of report.stages) {
+    value('applied_level', stage.appliedLevel, `{stage="${stage.stage}"}`)
+  }
+  metric('level_refused', 'gauge', 'Why a stage applies no level: 1 for the reason that holds.')
+  for (const { stage, levelRefusal } of report.stages) {
+    if (levelRefusal !== 'none')
+      value('level_refused', 1, `{stage="${stage}",reason="${levelRefusal}"}`)
+  }
   metric('heartbeat_age_seconds', 'gauge', 'Age of the last heartbeat of a stage process.')
   for (const stage of report.stages) {
     value(

@@ -19,7 +19,10 @@ from horizonserve.describe import describe
 from horizonserve.engine_layout import layout_of
 from horizonserve.segment import Segment
 from horizonserve.vllm import HorizonMixin, HorizonScheduler, may_hide
-from horizonserve.worker import LevelHook, LevelReader, wrap_worker
+from horizonserve.green import Row
+from horizonserve.level_reader import LevelReader
+from horizonserve.level_refusal import REFUSALS
+from horizonserve.worker import LevelHook, wrap_worker
 
 
 @case
@@ -175,7 +178,8 @@ class _LadderDouble:
     """Stands for the hardware: remembers which rows were current during calls."""
 
     def __init__(self):
-        self.current, self.used = None, []
+        self.current = None
+        self.rows = [Row("groups", i, sms, 132 - sms) for i, sms in enumerate((48, 64, 80, 96))]
 
     @contextlib.contextmanager
     def at(self, level):
@@ -197,29 +201,34 @@ def the_worker_runs_both_calls_at_the_published_level():
         def sample_tokens(self, x):
             return ("tokens", x, ladder.current)
 
-    wrap_worker(Worker, LevelHook(LevelReader(name, 0), lambda: ladder))
-    wrap_worker(Worker, LevelHook(LevelReader(name, 0), lambda: ladder))
+    def hook(make_ladder):
+        return LevelHook(lambda stage: LevelReader(name, stage), make_ladder, {"HORIZONSERVE_STAGE": "0"})
+
+    wrap_worker(Worker, hook(lambda side, device: ladder))
+    wrap_worker(Worker, hook(lambda side, device: ladder))
     worker = Worker()
     assert worker.execute_model(1) == ("model", 1, None), "no controller: no level"
     row = wire.ClassRow(sloMs=1.0, slowdown=1.0, waitMs=0.0, uGuard=0.0, uLost=0.0, path=0, priority=0)
     state = wire.ControlState(**{n: 0 for n in wire.ControlState.__slots__ if n != "classes"}, classes=[row])
-    state.m, state.level = 1, 3
+    state.m, state.level, state.levelSms = 1, 3, 96
     segment._map[wire.HEADER_BYTES + wire.BANK_BYTES : wire.HEADER_BYTES + 2 * wire.BANK_BYTES] = wire.encode_state(state, 1)
     segment.u32[wire.CONTROLLER_OFFSET // 4 + 4] = 1
     segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
     assert worker.execute_model(2) == ("model", 2, 3) and worker.sample_tokens(2) == ("tokens", 2, 3)
     assert segment.u32[(wire.STAGE_OFFSET + 36) // 4] == 3, "the applied level is told"
 
-    def broken():
+    def broken(side, device):
         raise RuntimeError("no driver")
 
     class Other(Worker):
         def execute_model(self, x):
             return x
 
-    wrap_worker(Other, LevelHook(LevelReader(name, 0), broken))
+    wrap_worker(Other, hook(broken))
     segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns()
     assert Other().execute_model(5) == 5, "a ladder that cannot be built must not stop the stage"
+    line = (wire.STAGE_OFFSET + 36) // 4
+    assert segment.u32[line] == 0xFFFFFFFF and REFUSALS[segment.u32[line + 2]] == "no-ladder", "and is said"
     segment.close()
     return {}
 
@@ -294,5 +303,5 @@ def the_package_installs_alone_and_is_found():
         done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
         where, engine, points = json.loads(done.stdout)
     assert where.startswith(folder) and engine == [], (where, engine)
-    assert points == {"vllm.general_plugins": ["horizonserve.worker:register"], "vllm_omni.general_plugins": ["horizonserve.vllm_omni:register"]}, points
+    assert points == {"vllm.general_plugins": ["horizonserve.worker:register"], "vllm_omni.general_plugins": ["horizonserve.vllm_omni:register", "horizonserve.worker:register"]}, points
     return points

@@ -63,8 +63,14 @@ def torch_order(ladder: Ladder) -> list[str]:
         def __init__(self, name: str) -> None:
             self.name = name
 
-        def wait_stream(self, other: "Stream") -> None:
-            log.append(f"{self.name} waits for {other.name}")
+        def wait_event(self, event: "Event") -> None:
+            log.append(f"{self.name} waits for {event.of}")
+
+    class Event:
+        of = "nothing"
+
+        def record(self, stream: Stream) -> None:
+            self.of = stream.name
 
     class Scope:
         def __init__(self, stream: Stream) -> None:
@@ -82,7 +88,7 @@ def torch_order(ladder: Ladder) -> list[str]:
 
     torch = types.ModuleType("torch")
     torch.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
-        ExternalStream=external, current_stream=lambda device: Stream("current"), stream=Scope
+        ExternalStream=external, Event=Event, current_stream=lambda device: Stream("current"), stream=Scope
     )
     sys.modules["torch"] = torch
     with ladder.at(0):

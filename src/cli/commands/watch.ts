@@ -86,10 +86,16 @@ export function draw(
     '',
     ...report.stages.map(
       (s) =>
-        `stage ${s.stage}  process ${s.pid}  running ${s.running}  waiting ${s.waiting}  dropped events ${s.dropped}  level ${s.appliedLevel}`,
+        `stage ${s.stage}  process ${s.pid}  running ${s.running}  waiting ${s.waiting}  dropped events ${s.dropped}  ${levelText(s)}`,
     ),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** What the stage's worker does with the level that was asked for. */
+function levelText({ appliedLevel, levelRefusal }: LinkReport['stages'][number]): string {
+  if (levelRefusal !== 'none') return `level not applied: ${levelRefusal}`
+  return appliedLevel < 0 ? 'no level applied' : `level ${appliedLevel} applied`
 }
 
 /** NaN does not survive JSON; what is not known comes as null. */

@@ -19,6 +19,9 @@ class _Stream:
     def wait_stream(self, other: "_Stream") -> None:
         assert isinstance(other, _Stream)
 
+    def wait_event(self, event: "_Event") -> None:
+        assert event.recorded
+
 
 class _Event:
     def __init__(self, enable_timing: bool = False) -> None:
