@@ -15,13 +15,14 @@ export function writeReport(folder: string): { readonly failed: number; readonly
   if (checks.length === 0)
     checks.push({ name: 'checks', failed: ['nothing ran: see checks.log'], values: {} })
   for (const mode of ['plain', 'mps']) checks.push(compareSides(folder, mode))
-  checks.push(
-    read<Named>(folder, 'torch.json') ?? {
-      name: 'torch',
-      failed: ['the torch step left no result: see torch.log'],
-      values: {},
-    },
-  )
+  for (const name of ['torch', 'graphs'])
+    checks.push(
+      read<Named>(folder, `${name}.json`) ?? {
+        name,
+        failed: [`the ${name} step left no result: see ${name}.log`],
+        values: {},
+      },
+    )
   const doctor = read<Record<string, unknown>>(folder, 'doctor.json')
   if (doctor === undefined)
     checks.push({ name: 'doctor', failed: ['no output: see doctor.log'], values: {} })

@@ -6,44 +6,27 @@ Python. Writes one check result as JSON.
 
 from __future__ import annotations
 
-import json
-import os
-import pathlib
 import statistics
 import sys
 import time
 import traceback
 
-FOLDER = pathlib.Path(sys.argv[1])
-QUICK = os.environ.get("HORIZON_GPU_CHECK_QUICK") == "1"
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from torch_result import QUICK, Result
+
+RESULT = Result("torch", sys.argv[1])
+torch = RESULT.torch()
 
 
-def finish(**result: object) -> None:
-    result = {"name": "torch", "failed": [], "values": {}, **result}
-    (FOLDER / "torch.json").write_text(json.dumps(result) + "\n")
-    print(result["skipped"] if "skipped" in result else result["failed"] or "ok", file=sys.stderr)
-    sys.exit(1 if result["failed"] else 0)
-
-
-try:
-    import torch
-except ImportError as error:
-    finish(skipped=f"Python finds no torch: {error}")
-if not torch.cuda.is_available():
-    finish(skipped="torch sees no GPU (a build for the CPU, or for another driver)")
-
-
-def run() -> tuple[list[str], dict[str, object]]:
+def run() -> None:
     from horizonserve.green import Ladder
 
-    description = json.loads((FOLDER / "description.json").read_text())
-    failed: list[str] = []
+    description = RESULT.description()
     words = 2**16 if QUICK else 2**28
     size = 64 if QUICK else 4096
     steps = 5 if QUICK else 40
-    source = torch.zeros(words, dtype=torch.float32, device="cuda")
-    matrix = torch.zeros((size, size), dtype=torch.float16, device="cuda")
+    # Random, not zero: multiplying zeros takes less power, and the clocks rise.
+    source = torch.randn(words, dtype=torch.float32, device="cuda")
+    matrix = torch.randn((size, size), dtype=torch.float16, device="cuda")
     torch.cuda.synchronize()
     # Both sides in this process, each by its own split call, as two processes would.
     with Ladder.from_description(description, "shared") as shared, Ladder.from_description(description, "downstream") as downstream:
@@ -101,15 +84,17 @@ def run() -> tuple[list[str], dict[str, object]]:
             shared.apply(i % count)
             times.append(time.perf_counter_ns() - start)
         if shared.read_back() != (len(times) - 1) % count:
-            failed.append("the row applied last is not in force")
+            RESULT.failed.append("the row applied last is not in force")
         shared.apply(shared.off_index)
         times.sort()
         switch = {"p50": times[len(times) // 2], "p99": times[len(times) * 99 // 100], "max": times[-1]}
-        return failed, {"torch": torch.__version__, "switchNs": switch, "rows": rows}
+        RESULT.values.update(switchNs=switch, rows=rows)
+        # Before the ladder closes, which can take the process with it.
+        RESULT.write()
 
 
 try:
-    problems, values = run()
+    run()
 except Exception:
-    finish(failed=[traceback.format_exc()])
-finish(failed=problems, values=values)
+    RESULT.failed.append(traceback.format_exc())
+RESULT.finish()

@@ -4,7 +4,11 @@
  * activity, with the driver's timestamps where it gives them. It never takes DRAM bandwidth: a saturation belongs to a kind, so that
  * one is for who asks for it by name.
  */
+import { HorizonError } from '../core/errors.js'
+import { createBelievableProbe } from '../gpu/believable-probe.js'
+import { createFallbackProbe } from '../gpu/fallback-probe.js'
 import { createGpmBandwidthProbe } from '../gpu/gpm-bandwidth.js'
+import { migInstanceOf } from '../gpu/mig.js'
 import {
   initNvml,
   type NvmlLibrary,
@@ -13,6 +17,7 @@ import {
   nvmlDeviceByUuid,
   openNvml,
   readNvmlName,
+  sharesHostMemory,
 } from '../gpu/nvml.js'
 import { createNvmlSamplesProbe } from '../gpu/nvml-samples.js'
 import { createNvmlUtilizationProbe } from '../gpu/nvml-utilization.js'
@@ -42,14 +47,38 @@ export function openPressure(settings: PressureSettings): OpenedPressure {
   const nvml = openNvml()
   initNvml(nvml)
   const device = deviceOf(nvml, settings.device)
-  const gpu = readNvmlName(nvml, device)
+  const isInstance = migInstanceOf(nvml, device) !== undefined
+  const gpu = readNvmlName(nvml, device) + (isInstance ? ' (a MIG instance)' : '')
+  if (settings.source !== 'gpm-dram-bandwidth') refuseWithoutActivity(nvml, device, gpu, isInstance)
   if (settings.source !== 'auto')
     return { probe: openProbe(nvml, device, settings.source, settings), gpu }
+  const second = (): PressureProbe => openProbe(nvml, device, 'nvml-utilization', settings)
+  let first: PressureProbe
   try {
-    return { probe: openProbe(nvml, device, 'nvml-samples', settings), gpu }
+    first = openProbe(nvml, device, 'nvml-samples', settings)
   } catch {
-    return { probe: openProbe(nvml, device, 'nvml-utilization', settings), gpu }
+    return { probe: second(), gpu }
   }
+  return { probe: createFallbackProbe(first, second), gpu }
+}
+
+/** What has no memory activity of its own, however its library answers. */
+function refuseWithoutActivity(
+  nvml: NvmlLibrary,
+  device: bigint,
+  gpu: string,
+  isInstance: boolean,
+): void {
+  if (isInstance)
+    throw new HorizonError('ERR_GPU_METRIC_UNAVAILABLE', `${gpu} has no utilisation of its own`, {
+      hint: 'Use the source `gpm-dram-bandwidth`, which knows instances on Hopper and newer',
+    })
+  if (sharesHostMemory(nvml, device))
+    throw new HorizonError(
+      'ERR_GPU_METRIC_UNAVAILABLE',
+      `${gpu} shares the host's memory, and its memory activity reads 0 whatever it does`,
+      { hint: 'There is no pressure to be had from it: the cap follows downstream activity' },
+    )
 }
 
 function openProbe(
@@ -58,10 +87,12 @@ function openProbe(
   source: PressureSourceName,
   { everyMs }: PressureSettings,
 ): PressureProbe {
-  if (source === 'nvml-samples') return createNvmlSamplesProbe(nvml, device)
-  if (source === 'nvml-utilization') return createNvmlUtilizationProbe(nvml, device)
-  // Samples closer than 100 ms mean nothing.
-  return createGpmBandwidthProbe(nvml, device, { intervalMs: Math.max(100, everyMs) })
+  if (source === 'nvml-samples')
+    return createBelievableProbe(createNvmlSamplesProbe(nvml, device), nvml, device)
+  if (source === 'nvml-utilization')
+    return createBelievableProbe(createNvmlUtilizationProbe(nvml, device), nvml, device)
+  // Samples 100 ms apart or closer mean nothing.
+  return createGpmBandwidthProbe(nvml, device, { intervalMs: Math.max(110, everyMs) })
 }
 
 function deviceOf(nvml: NvmlLibrary, device: number | string): bigint {

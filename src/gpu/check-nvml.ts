@@ -5,6 +5,7 @@
 import type { GpuDevice } from './device.js'
 import { attention, type Finding, findingOf, fine } from './finding.js'
 import { supportsGpm } from './gpm-bandwidth.js'
+import { migInstanceOf, nvmlDeviceOfCuda } from './mig.js'
 import {
   countNvmlDevices,
   initNvml,
@@ -15,6 +16,7 @@ import {
   readDriverVersion,
   readNvmlName,
   readNvmlUuid,
+  sharesHostMemory,
 } from './nvml.js'
 import { createNvmlSamplesProbe } from './nvml-samples.js'
 import { createNvmlUtilizationProbe } from './nvml-utilization.js'
@@ -36,9 +38,10 @@ export function checkNvml(devices: readonly GpuDevice[], options: NvmlOptions = 
     for (let i = 0; i < count; i++) {
       const handle = nvmlDeviceByIndex(nvml, i)
       uuids.push(readNvmlUuid(nvml, handle))
-      findings.push(checkSources(nvml, handle, i))
+      const own = devices.find((device) => device.uuid === uuids[i])
+      findings.push(checkSources(nvml, handle, i, own?.isIntegrated === true))
     }
-    findings.push(matchDevices(devices, uuids))
+    findings.push(matchDevices(nvml, devices, uuids))
   } catch (error) {
     findings.push(findingOf('nvml.devices', error))
   }
@@ -46,9 +49,21 @@ export function checkNvml(devices: readonly GpuDevice[], options: NvmlOptions = 
 }
 
 /** Which pressure sources a device has. */
-function checkSources(nvml: NvmlLibrary, handle: bigint, index: number): Finding {
+function checkSources(
+  nvml: NvmlLibrary,
+  handle: bigint,
+  index: number,
+  isIntegrated: boolean,
+): Finding {
   const id = `nvml.device.${index}.pressure`
   const name = readNvmlName(nvml, handle)
+  if (isIntegrated || sharesHostMemory(nvml, handle))
+    return attention(
+      id,
+      'warning',
+      `NVML device ${index} (${name}) shares the host's memory: its memory activity reads 0 whatever it does, so pressure is unknown`,
+      'The cap then follows downstream activity alone',
+    )
   const works: string[] = []
   const fails: string[] = []
   const attempt = (source: string, open: () => { close(): void }): void => {
@@ -75,7 +90,11 @@ function checkSources(nvml: NvmlLibrary, handle: bigint, index: number): Finding
 }
 
 /** The two libraries number devices differently; only the UUID says which is which. */
-function matchDevices(devices: readonly GpuDevice[], uuids: readonly string[]): Finding {
+function matchDevices(
+  nvml: NvmlLibrary,
+  devices: readonly GpuDevice[],
+  uuids: readonly string[],
+): Finding {
   const id = 'match'
   if (devices.length === 0)
     return attention(
@@ -85,13 +104,29 @@ function matchDevices(devices: readonly GpuDevice[], uuids: readonly string[]): 
       'See the lines on CUDA',
     )
   const strangers = devices.filter((device) => !uuids.includes(device.uuid))
+  const instances = strangers.filter((device) => isInstance(nvml, device.uuid))
+  if (instances.length > 0)
+    return attention(
+      id,
+      'warning',
+      `${instances.map((d) => `CUDA device ${d.index} is a MIG instance with ${d.numSms} SMs (${d.uuid.replace('GPU-', 'MIG-')})`).join(', ')}`,
+      'Ladders are bounded by those SMs; utilisation is not there for an instance: name it as `pressure.device` with the source gpm-dram-bandwidth, or the cap follows activity',
+    )
   if (strangers.length > 0)
     return attention(
       id,
       'warning',
       `NVML does not know ${strangers.map((d) => `CUDA device ${d.index} (${d.uuid})`).join(', ')}`,
-      'Pressure cannot be read for it: a MIG instance or another driver stack is in between',
+      'Pressure cannot be read for it: another driver stack is in between',
     )
   const pairs = devices.map((d) => `CUDA ${d.index} is NVML ${uuids.indexOf(d.uuid)}`)
   return fine(id, `CUDA and NVML agree by UUID: ${pairs.join(', ')}`)
+}
+
+function isInstance(nvml: NvmlLibrary, uuid: string): boolean {
+  try {
+    return migInstanceOf(nvml, nvmlDeviceOfCuda(nvml, uuid)) !== undefined
+  } catch {
+    return false
+  }
 }

@@ -13,26 +13,48 @@ import {
   NVML_GPM_SUPPORT,
   NVML_RETURN,
 } from './abi.js'
+import { type MigInstance, migInstanceOf } from './mig.js'
 import type { NvmlLibrary } from './nvml.js'
 import { fractionOf, type PressureProbe, RENEWED_MS, VALUE } from './pressure-source.js'
 import { createMonotonicClock, type StepClock } from './step-clock.js'
+
+/**
+ * `nvmlGpmMetricsGet_t` holds places for every metric (3,944 bytes in 12.x headers, over 13,344 in later ones), and whether the library
+ * touches those that were not asked for is not said.
+ */
+const REQUEST_BYTES = 32 * 1024
 
 /** Options of the probe. */
 export interface GpmBandwidthOptions {
   /** The scheduler's clock. @default CLOCK_MONOTONIC */
   readonly clock?: StepClock
-  /** Time between two samples, ms; at least 100. @default 110 */
+  /** Time between two samples, ms; above 100, as the header asks. @default 110 */
   readonly intervalMs?: number
 }
 
 /** Whether the GPU has performance monitoring; false also for an NVML without the functions. */
 export function supportsGpm(nvml: NvmlLibrary, device: bigint): boolean {
   if (!nvml.has('nvmlGpmQueryDeviceSupport')) return false
+  const whole = migInstanceOf(nvml, device)?.parent ?? device
   const { version, isSupportedDevice } = NVML_GPM_SUPPORT.fields
   nvml.out.u32[version.offset / 4] = NVML.NVML_GPM_SUPPORT_VERSION
   nvml.out.u32[isSupportedDevice.offset / 4] = 0
-  const result = nvml.raw('nvmlGpmQueryDeviceSupport')(device, nvml.out.pointer)
+  const result = nvml.raw('nvmlGpmQueryDeviceSupport')(whole, nvml.out.pointer)
   return result === NVML_RETURN.NVML_SUCCESS && nvml.out.u32[isSupportedDevice.offset / 4] !== 0
+}
+
+/** Takes a sample of a GPU, or of one instance by way of its GPU. */
+function sampler(
+  nvml: NvmlLibrary,
+  device: bigint,
+  instance: MigInstance | undefined,
+): (sample: bigint) => number {
+  if (instance === undefined) {
+    const get = nvml.raw('nvmlGpmSampleGet')
+    return (sample) => get(device, sample)
+  }
+  const get = nvml.raw('nvmlGpmMigSampleGet')
+  return (sample) => get(instance.parent, instance.instanceId, sample)
 }
 
 /** One metric of a filled `nvmlGpmMetricsGet_t` as a fraction; `NaN` where the driver gave none or one that cannot be. */
@@ -52,13 +74,14 @@ export function createGpmBandwidthProbe(
   options: GpmBandwidthOptions = {},
 ): PressureProbe {
   const intervalMs = options.intervalMs ?? 110
-  if (!(intervalMs >= 100)) {
+  if (!(intervalMs > 100)) {
     throw new HorizonError('ERR_GPU_INVALID_VALUE', 'GPM samples are too close', {
       field: 'intervalMs',
-      expected: 'at least 100',
+      expected: 'more than 100',
       got: intervalMs,
     })
   }
+  const instance = migInstanceOf(nvml, device)
   if (!supportsGpm(nvml, device)) {
     throw new HorizonError(
       'ERR_GPU_METRIC_UNAVAILABLE',
@@ -69,9 +92,9 @@ export function createGpmBandwidthProbe(
     )
   }
   const clock = options.clock ?? createMonotonicClock()
-  const get = nvml.raw('nvmlGpmSampleGet')
+  const take = sampler(nvml, device, instance)
   const compute = nvml.raw('nvmlGpmMetricsGet')
-  const request = allocateNative(NVML_GPM_METRICS_GET.headBytes + NVML_GPM_METRIC.bytes)
+  const request = allocateNative(REQUEST_BYTES)
   const { version, numMetrics, sample1, sample2 } = NVML_GPM_METRICS_GET.fields
   const samples: bigint[] = []
   const free = (): void => {
@@ -83,7 +106,7 @@ export function createGpmBandwidthProbe(
       nvml.call('nvmlGpmSampleAlloc', nvml.out.pointer)
       samples.push(nvml.out.u64[0] as bigint)
     }
-    nvml.check('nvmlGpmSampleGet', get(device, samples[0] as bigint))
+    nvml.check('nvmlGpmSampleGet', take(samples[0] as bigint))
   } catch (error) {
     free()
     throw error
@@ -99,7 +122,7 @@ export function createGpmBandwidthProbe(
   let isClosed = false
   const measure = (cell: Float64Array, now: number): number => {
     const newer = 1 - older
-    const taken = get(device, samples[newer] as bigint)
+    const taken = take(samples[newer] as bigint)
     if (taken !== 0) return taken
     request.u64[sample1.offset / 8] = samples[older] as bigint
     request.u64[sample2.offset / 8] = samples[newer] as bigint

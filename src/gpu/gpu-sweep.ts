@@ -13,7 +13,8 @@ import { createGreenContextLadder } from './green-context-ladder.js'
 import type { LadderDescription } from './ladder-description.js'
 import type { DroppedLevel } from './ladder-plan.js'
 import { spreadLevels } from './ladder-plan.js'
-import { initNvml, type NvmlOptions, nvmlDeviceByUuid, openNvml } from './nvml.js'
+import { nvmlDeviceOfCuda } from './mig.js'
+import { initNvml, type NvmlOptions, openNvml } from './nvml.js'
 import { createNvmlSamplesProbe } from './nvml-samples.js'
 import { createPressureSource, type GpuPressureSource } from './pressure-source.js'
 import { type SweepRow, sweepLadder } from './sweep.js'
@@ -129,7 +130,7 @@ function openPressure(uuid: string, options: GpuSweepOptions): GpuPressureSource
   try {
     const nvml = openNvml(options.nvml)
     initNvml(nvml)
-    const handle = nvmlDeviceByUuid(nvml, uuid)
+    const handle = nvmlDeviceOfCuda(nvml, uuid)
     const probe = supportsGpm(nvml, handle)
       ? createGpmBandwidthProbe(nvml, handle)
       : createNvmlSamplesProbe(nvml, handle)

@@ -118,7 +118,10 @@ function cutFrom(
 export function isRefusal(error: unknown): boolean {
   return (
     isGpuError(error) &&
-    (error.result === CU_RESULT.CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION ||
+    // R550 may answer "invalid resource type" for several resources in one descriptor; from any other call it ends the idea.
+    ((error.call === 'cuDevResourceGenerateDesc' &&
+      error.result === CU_RESULT.CUDA_ERROR_INVALID_RESOURCE_TYPE) ||
+      error.result === CU_RESULT.CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION ||
       error.result === CU_RESULT.CUDA_ERROR_INVALID_VALUE)
   )
 }

@@ -31,8 +31,18 @@ export const NVML_GPM = Object.freeze({
   nvmlGpmSampleFree: 'int nvmlGpmSampleFree(void *sample)',
 })
 
-/** Prototypes of both groups. */
-export type NvmlPrototypes = typeof NVML_BASE & typeof NVML_GPM
+/** MIG: driver 450 and newer, and 545 for performance monitoring of one instance. */
+export const NVML_MIG = Object.freeze({
+  nvmlDeviceIsMigDeviceHandle: 'int nvmlDeviceIsMigDeviceHandle(void *device, void *isMigDevice)',
+  nvmlDeviceGetDeviceHandleFromMigDeviceHandle:
+    'int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void *migDevice, void *device)',
+  nvmlDeviceGetGpuInstanceId: 'int nvmlDeviceGetGpuInstanceId(void *device, void *id)',
+  nvmlGpmMigSampleGet:
+    'int nvmlGpmMigSampleGet(void *device, uint32_t gpuInstanceId, void *gpmSample)',
+})
 
-/** A function of either group. */
+/** Prototypes of all groups. */
+export type NvmlPrototypes = typeof NVML_BASE & typeof NVML_GPM & typeof NVML_MIG
+
+/** A function of any group. */
 export type NvmlSymbol = keyof NvmlPrototypes

@@ -9,7 +9,13 @@ import { loadKoffi, type NativeFunction } from '../native/koffi.js'
 import { tryOpenLibrary } from '../native/library.js'
 import { allocateNative, type NativeBuffer } from '../native/native-buffer.js'
 import { NVML_MEMORY, NVML_RETURN, NVML_TEXT_BYTES } from './abi.js'
-import { NVML_BASE, NVML_GPM, type NvmlPrototypes, type NvmlSymbol } from './nvml-symbols.js'
+import {
+  NVML_BASE,
+  NVML_GPM,
+  NVML_MIG,
+  type NvmlPrototypes,
+  type NvmlSymbol,
+} from './nvml-symbols.js'
 import { nvmlError } from './result.js'
 
 /** Where to look for NVML. */
@@ -32,7 +38,11 @@ export interface NvmlLibrary {
   readonly out: NativeBuffer
 }
 
-const PROTOTYPES: Readonly<Record<NvmlSymbol, string>> = { ...NVML_BASE, ...NVML_GPM }
+const PROTOTYPES: Readonly<Record<NvmlSymbol, string>> = {
+  ...NVML_BASE,
+  ...NVML_GPM,
+  ...NVML_MIG,
+}
 const SYMBOLS = Object.keys(PROTOTYPES) as NvmlSymbol[]
 
 const open = new Map<string, NvmlLibrary>()
@@ -157,6 +167,12 @@ export function readNvmlUuid(nvml: NvmlLibrary, device: bigint): string {
 export function readNvmlName(nvml: NvmlLibrary, device: bigint): string {
   nvml.call('nvmlDeviceGetName', device, nvml.out.pointer, NVML_TEXT_BYTES)
   return nvml.out.text(0, NVML_TEXT_BYTES)
+}
+
+/** True for a GPU that reports no memory of its own: it shares the host's, and its memory activity reads 0 whatever it does. */
+export function sharesHostMemory(nvml: NvmlLibrary, device: bigint): boolean {
+  const result = nvml.raw('nvmlDeviceGetMemoryInfo')(device, nvml.out.pointer)
+  return result === NVML_RETURN.NVML_ERROR_NOT_SUPPORTED
 }
 
 /** Device memory in bytes. */

@@ -38,6 +38,8 @@ export interface PressureSourceOptions {
 
 /** A source that holds GPU resources. */
 export interface GpuPressureSource extends PressureSource {
+  /** The probe failed in a way that does not pass, and is not asked again. */
+  hasEnded(): boolean
   close(): void
 }
 
@@ -93,6 +95,7 @@ export function createPressureSource(
       }
       return true
     },
+    hasEnded: () => isDead,
     close() {
       isDead = true
       hasValue = false

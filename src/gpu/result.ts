@@ -179,9 +179,13 @@ const NVML_MEANING: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   ],
 ])
 
+/** Not NVML's: a probe that got an answer and does not believe it. Passes when another number comes. */
+export const UNBELIEVABLE = -1
+
 /** NVML codes that pass by themselves: keep the last value and let its age grow. */
 export function isPassing(result: number): boolean {
   return (
+    result === UNBELIEVABLE ||
     result === NVML_RETURN.NVML_ERROR_TIMEOUT ||
     result === NVML_RETURN.NVML_ERROR_NO_DATA ||
     result === NVML_RETURN.NVML_ERROR_NOT_READY

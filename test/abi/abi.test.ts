@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import * as abi from '../../src/gpu/abi.js'
 import { CUDA_BASE, CUDA_GREEN, CUDA_LATER, CUDA_SYMBOL_SINCE } from '../../src/gpu/cuda-symbols.js'
-import { NVML_BASE, NVML_GPM } from '../../src/gpu/nvml-symbols.js'
+import { NVML_BASE, NVML_GPM, NVML_MIG } from '../../src/gpu/nvml-symbols.js'
 import { loadKoffi } from '../../src/native/koffi.js'
 import { cudaDouble, NO_HEADERS, nvmlDouble, realHeaders } from './double/build.js'
 import { describeDouble } from './double/describe.js'
@@ -32,7 +32,14 @@ const CONSTANTS = {
   ...abi.NVML_RETURN,
   ...abi.NVML,
 }
-const PROTOTYPES = { ...CUDA_BASE, ...CUDA_GREEN, ...CUDA_LATER, ...NVML_BASE, ...NVML_GPM }
+const PROTOTYPES = {
+  ...CUDA_BASE,
+  ...CUDA_GREEN,
+  ...CUDA_LATER,
+  ...NVML_BASE,
+  ...NVML_GPM,
+  ...NVML_MIG,
+}
 const HEAD = abi.NVML_GPM_METRICS_GET
 
 /** What the tables say, in the lines that the program prints. */

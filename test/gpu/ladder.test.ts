@@ -128,6 +128,16 @@ describeDouble('a ladder on the double', () => {
     }
   })
 
+  test.each([1, 914, 915])(
+    'a driver that merges no resources (%i) gets a split per row, whatever it calls that',
+    (code) => {
+      const { cuda, device } = openDoubleDevice(`sms=132;cc=90;mergerc=${code}`, 12040)
+      const ladder = createGreenContextLadder(cuda, device, { levels: [48, 72, 104] })
+      expect(ladder.rows.slice(0, 3).map((row) => row.method)).toEqual(['pair', 'pair', 'pair'])
+      ladder.close()
+    },
+  )
+
   test('a level that every method refuses is dropped with the reason, the others stay', () => {
     // The driver refuses 72, makes 114 of 120 as one on an L40S did, and does not join groups with their remainder.
     const strict = openDoubleDevice(

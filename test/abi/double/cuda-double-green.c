@@ -122,6 +122,7 @@ EXPORT CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned *gro
 EXPORT CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *out, CUdevResource *resources, unsigned count) {
   CHECK();
   if (!out || !resources || !count) return CUDA_ERROR_INVALID_VALUE;
+  if (count > 1 && config.mergeRc) return (CUresult)config.mergeRc;
   SmMask mask = {{0}};
   const unsigned *first = (const unsigned *)((char *)resources + 96);
   for (unsigned i = 0; i < count; i++) {

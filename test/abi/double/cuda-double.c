@@ -47,6 +47,8 @@ EXPORT void horizon_double_configure(const char *spec) {
   config.stickyAfter = number(spec, "stickyafter", 0);
   config.mps = number(spec, "mps", 0);
   config.uuidShift = number(spec, "uuidshift", 0);
+  // What a driver answers that cannot merge several resources into one descriptor.
+  config.mergeRc = number(spec, "mergerc", 0);
   const char *list = spec ? strstr(spec, "refuse=") : NULL;
   for (list = list ? list + 7 : NULL; list && *list && *list != ';' && config.numRefuse < 16;) {
     char *end;

@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {
   int sms, cc, devices, version, init, fewer, strictAlign, oomAfter, shortFrom, shortTo, stickyAfter, sticky, mps,
-      launches, uuidShift;
+      launches, uuidShift, mergeRc;
   int refuse[16], numRefuse;
 } Config;
 

@@ -21,9 +21,10 @@ struct nvmlDevice_st { int index; };
 struct nvmlGpmSample_st { unsigned long long atUs; };
 
 static struct {
-  int init, devices, memory, gpu, ratesRc, samplesRc, gpm, gpmRc, dramTenths, uuidShift, periodUs, valueType, count, metricRc;
+  int init, devices, memory, gpu, ratesRc, samplesRc, gpm, gpmRc, dramTenths, uuidShift, periodUs, valueType, count, metricRc, memoryRc,
+      mig, stuck;
 } config;
-static struct nvmlDevice_st devices[16];
+static struct nvmlDevice_st devices[16], instance;
 static int initialised, liveSamples;
 static long long advancedUs;
 
@@ -51,6 +52,11 @@ EXPORT void horizon_nvml_double_configure(const char *spec) {
   config.periodUs = number(spec, "periodus", 166667);
   config.valueType = number(spec, "valuetype", NVML_VALUE_TYPE_UNSIGNED_INT);
   config.count = number(spec, "count", 120);
+  config.memoryRc = number(spec, "memoryrc", 0);
+  // mig=1: device 0 is cut, and an instance of it is known by its own UUID.
+  config.mig = number(spec, "mig", 0);
+  // stuck=1: samples are known and none is ever newer.
+  config.stuck = number(spec, "stuck", 0);
 }
 
 // Moves the double's clock, so that no test has to wait for a sample.
@@ -69,7 +75,7 @@ static unsigned long long nowUs(void) {
 }
 
 static int valid(nvmlDevice_t device) {
-  return device >= devices && device < devices + config.devices;
+  return (config.mig && device == &instance) || (device >= devices && device < devices + config.devices);
 }
 
 static void uuidOf(int device, char *out, unsigned length) {
@@ -107,6 +113,10 @@ EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *de
   for (int i = 0; i < config.devices; i++) {
     char own[96];
     uuidOf(i, own, sizeof own);
+    if (config.mig && i == 0) {
+      if (!strncmp(uuid, "MIG-", 4) && !strcmp(own + 4, uuid + 4)) return *device = &instance, NVML_SUCCESS;
+      uuidOf(64, own, sizeof own);
+    }
     if (!strcmp(own, uuid)) return *device = &devices[i], NVML_SUCCESS;
   }
   return NVML_ERROR_NOT_FOUND;
@@ -119,7 +129,10 @@ EXPORT nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *id, nvmlDevice_
 EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length) {
   CHECK(0);
   if (!valid(device)) return NVML_ERROR_INVALID_ARGUMENT;
-  return uuidOf(device->index, uuid, length), NVML_SUCCESS;
+  // The CUDA double names its device 0 by the bytes that belong to the instance, as the driver does.
+  uuidOf(config.mig && device == devices ? 64 : device->index, uuid, length);
+  if (device == &instance) memcpy(uuid, "MIG", 3);
+  return NVML_SUCCESS;
 }
 EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length) {
   CHECK(0);
@@ -129,11 +142,12 @@ EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned 
 EXPORT nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *out) {
   CHECK(config.ratesRc);
   if (!valid(device)) return NVML_ERROR_INVALID_ARGUMENT;
+  if (device == &instance) return NVML_ERROR_NOT_SUPPORTED;
   out->gpu = (unsigned)config.gpu, out->memory = (unsigned)config.memory;
   return NVML_SUCCESS;
 }
 EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *out) {
-  CHECK(0);
+  CHECK(config.memoryRc);
   if (!valid(device)) return NVML_ERROR_INVALID_ARGUMENT;
   out->total = 80ull << 30, out->used = 20ull << 30, out->free = 60ull << 30;
   return NVML_SUCCESS;
@@ -142,10 +156,11 @@ EXPORT nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t
                                          nvmlValueType_t *valueType, unsigned *count, nvmlSample_t *samples) {
   CHECK(config.samplesRc);
   if (!valid(device) || type != NVML_MEMORY_UTILIZATION_SAMPLES || !count) return NVML_ERROR_INVALID_ARGUMENT;
+  if (device == &instance) return NVML_ERROR_NOT_SUPPORTED;
   unsigned capacity = *count, n = 0;
   unsigned long long period = (unsigned long long)config.periodUs, last = nowUs() / period * period;
   if (!samples) return *count = (unsigned)config.count, NVML_SUCCESS;
-  if (last <= since) return NVML_ERROR_NOT_FOUND;
+  if (config.stuck || last <= since) return NVML_ERROR_NOT_FOUND;
   for (int back = config.count - 1; back >= 0 && n < capacity; back--) {
     unsigned long long at = last - (unsigned long long)back * period;
     if (at <= since) continue;
@@ -189,4 +204,24 @@ EXPORT nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t sample) {
   free(sample);
   liveSamples--;
   return NVML_SUCCESS;
+}
+EXPORT nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned *isMigDevice) {
+  CHECK(0);
+  if (!valid(device)) return NVML_ERROR_INVALID_ARGUMENT;
+  return *isMigDevice = device == &instance, NVML_SUCCESS;
+}
+EXPORT nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t migDevice, nvmlDevice_t *device) {
+  CHECK(0);
+  if (migDevice != &instance) return NVML_ERROR_INVALID_ARGUMENT;
+  return *device = devices, NVML_SUCCESS;
+}
+EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned *id) {
+  CHECK(0);
+  if (device != &instance) return NVML_ERROR_NOT_SUPPORTED;
+  return *id = 3, NVML_SUCCESS;
+}
+EXPORT nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned gpuInstanceId, nvmlGpmSample_t gpmSample) {
+  CHECK(config.gpmRc);
+  if (!config.mig || device != devices || gpuInstanceId != 3 || !gpmSample) return NVML_ERROR_INVALID_ARGUMENT;
+  return gpmSample->atUs = nowUs(), NVML_SUCCESS;
 }

@@ -81,6 +81,10 @@ nvmlReturn_t nvmlGpmSampleAlloc(nvmlGpmSample_t *sample);
 nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample);
 nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics);
 nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t sample);
+nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned *isMigDevice);
+nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t migDevice, nvmlDevice_t *device);
+nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned *id);
+nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned gpuInstanceId, nvmlGpmSample_t gpmSample);
 #ifdef __cplusplus
 }
 #endif
