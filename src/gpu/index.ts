@@ -2,11 +2,14 @@
  * @module
  * The `./gpu` entry: ladders of Green Contexts, pressure from NVML, actuators, and the checks and measurements around them.
  */
+
+export { createBelievableProbe } from './believable-probe.js'
 export { type CudaLibrary, type CudaOptions, initCuda, openCuda } from './cuda.js'
 export { countDevices, type GpuDevice, openDevice, readMemory } from './device.js'
 export { type DoctorOptions, type DoctorReport, runDoctor } from './doctor.js'
 export { type EngineOptions, type EngineProbe, openEngine } from './engine-probe.js'
 export { type EngineSweepOptions, sweepEngine } from './engine-sweep.js'
+export { createFallbackProbe, type FallbackOptions } from './fallback-probe.js'
 export type { Finding, FindingStatus } from './finding.js'
 export { createGpmBandwidthProbe, type GpmBandwidthOptions, supportsGpm } from './gpm-bandwidth.js'
 export {
@@ -59,7 +62,17 @@ export {
   type PressureProbe,
   type PressureSourceOptions,
 } from './pressure-source.js'
+export {
+  createProcessorActuator,
+  type ProcessorActuator,
+  type ProcessorActuatorOptions,
+} from './processor-actuator.js'
 export { type GpuError, isGpuError } from './result.js'
+export {
+  createStallProbe,
+  type StallPressureOptions,
+  type StallResource,
+} from './stall-pressure.js'
 export { createMonotonicClock, type StepClock, sharedStepClock } from './step-clock.js'
 export { type SweepOptions, type SweepRow, sweepLadder } from './sweep.js'
 export { formatSweepCsv, type SweepRecord } from './sweep-csv.js'

@@ -11,7 +11,7 @@ import { createMonotonicClock, type StepClock } from './step-clock.js'
 export interface PressureProbe {
   readonly name: string
   /** What is measured; a saturation threshold belongs to a kind. */
-  readonly kind: 'memory-activity' | 'dram-bandwidth'
+  readonly kind: 'memory-activity' | 'dram-bandwidth' | 'cpu-stall' | 'memory-stall' | 'io-stall'
   /**
    * Asks once. On success (0) `cell` holds the value in [0, 1] and the time it was renewed in ms; otherwise it is untouched.
    * Returns the NVML code. @hot
