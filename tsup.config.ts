@@ -21,6 +21,7 @@ const entries = {
   'adapters/index': 'src/adapters/index.ts',
   'sim/index': 'src/sim/index.ts',
   'deploy/index': 'src/deploy/index.ts',
+  'live/index': 'src/live/index.ts',
   'controller/doorbell-worker': 'src/controller/doorbell-worker.ts',
   'controller/pressure-worker': 'src/controller/pressure-worker.ts',
   'cli/main': 'src/cli/main.ts',

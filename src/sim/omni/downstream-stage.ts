@@ -23,6 +23,8 @@ export interface DownstreamStage {
 export interface DownstreamEvents {
   /** A request took a slot. */
   started(request: number): void
+  /** A unit of its work is done; comes before the two below. */
+  advanced?(request: number, unitsDone: number, nowMs: number): void
   firstResponse(request: number, nowMs: number): void
   finished(request: number, nowMs: number): void
 }
@@ -69,6 +71,7 @@ export function createDownstreamStage(
         const request = running[i] as number
         const done = (unitsDone[request] as number) + 1
         unitsDone[request] = done
+        events.advanced?.(request, done, nowMs)
         if (done === plan.firstResponseUnits[request]) events.firstResponse(request, nowMs)
         if (done === plan.units[request]) {
           // Out of its slot before anybody hears of it.
