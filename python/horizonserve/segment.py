@@ -114,9 +114,12 @@ class Segment:
             self.beat()
 
     def _forget(self):
-        """In a forked child: the lock belongs to the stage process, and must end with it even when a child lives on."""
+        """In a forked child: the lock belongs to the stage process, and must end with it even when a child lives on. Once: in a child of
+        the child, or after `close`, the number may stand for somebody else's file."""
         self._stopped.set()
-        os.close(self._fd)
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def beat(self):
         """The heartbeat, and beside it what the stage holds: nobody needs that at every step."""
@@ -263,5 +266,6 @@ class Segment:
         self._stopped.set()
         self.i64[self._line // 2] = 0
         self.u32[self._line + 10] = 0
-        os.close(self._fd)
+        fd, self._fd = self._fd, -1
+        os.close(fd)
         remove_if_dead(self.path)

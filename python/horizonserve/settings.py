@@ -1,12 +1,15 @@
 """What a stage process is told by its environment, and the segment that follows from it."""
 
 import logging
+import multiprocessing
 import os
+import re
 
 from .segment import Segment
 from .wire import WireError
 
 log = logging.getLogger("horizonserve")
+_STAGE_NAME = re.compile(r"_stage(\d+)_")
 
 
 class Settings:
@@ -35,6 +38,14 @@ def _integer(environ, name, default):
     if not text.isdigit():
         raise WireError(f"{name}: expected a whole number, got {text!r}")
     return int(text)
+
+
+def stage_of_process(environ=os.environ):
+    """The stage of this process: by environment, else by the name that vLLM-Omni gives its stage processes; None elsewhere."""
+    if "HORIZONSERVE_STAGE" in environ:
+        return Settings(environ).stage
+    match = _STAGE_NAME.search(multiprocessing.current_process().name)
+    return int(match.group(1)) if match else None
 
 
 def open_segment(settings):

@@ -1,4 +1,5 @@
-"""vLLM's scheduler with our view: pass `--scheduler-cls horizonserve.vllm.HorizonScheduler`.
+"""vLLM's scheduler with our view. The plugin puts it in where HORIZONSERVE_SEGMENT is set; `--scheduler-cls
+horizonserve.vllm.HorizonScheduler` names it outright.
 
 Extends the async scheduler, which is the one that vLLM runs by default; `HorizonSyncScheduler` is for `--no-async-scheduling`.
 Only `self.waiting` is replaced. What waits elsewhere (skipped, holding KV, deferred) is the engine's affair and never hidden.
@@ -9,6 +10,7 @@ from vllm.v1.core.sched.request_queue import RequestQueue, SchedulingPolicy
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import RequestStatus
 
+from .announce import announce
 from .describe import describe
 from .engine_layout import layout_of
 from .queue import HorizonQueue
@@ -50,6 +52,8 @@ class HorizonMixin:
     horizon_describe = staticmethod(describe)
     #: True where the view opens later than at the start of `schedule`.
     horizon_opens_later = False
+    #: The class of the engine or the model that this one stands on.
+    horizon_over = Scheduler
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -65,7 +69,7 @@ class HorizonMixin:
         for request in list(self.waiting):
             queue.add_request(request)
         self.waiting = queue
-        log.info("horizonserve: scheduling with layout %s, segment %s", layout, settings.segment)
+        announce(self, self.horizon_over, settings, self.horizon.segment)
 
     def schedule(self, *args, **kwargs):
         shim = self.horizon
@@ -102,6 +106,8 @@ class HorizonMixin:
 
 class HorizonScheduler(HorizonMixin, AsyncScheduler):
     """For vLLM with async scheduling, its default."""
+
+    horizon_over = AsyncScheduler
 
 
 class HorizonSyncScheduler(HorizonMixin, Scheduler):

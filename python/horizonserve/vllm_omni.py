@@ -1,13 +1,7 @@
 """vLLM-Omni's schedulers with our view.
 
-Stage 0: `--stage-overrides '{"0": {"scheduler_cls": "horizonserve.vllm_omni.HorizonOmniScheduler"}}'`. A `scheduler_cls` in the deploy
-YAML is silently overwritten by vLLM-Omni; the override wins. Later stages need no flag: the plugin entry point makes them publish
-their activity.
+The plugin puts them in (`horizonserve.plugin`): vLLM-Omni takes no scheduler class from its command line or its deploy file.
 """
-
-import multiprocessing
-import os
-import re
 
 from vllm_omni.core.sched.omni_ar_scheduler import OmniARAsyncScheduler, OmniARScheduler
 from vllm_omni.engine.serialization import deserialize_additional_information
@@ -17,8 +11,6 @@ from .describe import describe
 from .segment import monotonic_ns
 from .settings import Settings, log, open_segment
 from .vllm import _ABORTED, HorizonMixin
-
-_STAGE_NAME = re.compile(r"_stage(\d+)_")
 
 
 def describe_omni(request):
@@ -49,28 +41,13 @@ class HorizonOmniMixin(HorizonMixin):
 class HorizonOmniScheduler(HorizonOmniMixin, OmniARAsyncScheduler):
     """For the shared stage with async scheduling, the default."""
 
+    horizon_over = OmniARAsyncScheduler
+
 
 class HorizonOmniSyncScheduler(HorizonOmniMixin, OmniARScheduler):
     """For the shared stage without async scheduling."""
 
-
-def stage_of_process(environ=os.environ):
-    """The stage of this process: by environment, else by the name that vLLM-Omni gives its stage processes; None elsewhere."""
-    if "HORIZONSERVE_STAGE" in environ:
-        return Settings(environ).stage
-    match = _STAGE_NAME.search(multiprocessing.current_process().name)
-    return int(match.group(1)) if match else None
-
-
-def register():
-    """Entry point `vllm_omni.general_plugins`: in stages after the first, publishes their activity after each of their steps."""
-    stage = stage_of_process()
-    if not stage or "HORIZONSERVE_SEGMENT" not in os.environ:
-        return
-    from vllm_omni.core.sched.omni_generation_scheduler import OmniGenerationScheduler
-
-    for each in (OmniARAsyncScheduler, OmniARScheduler, OmniGenerationScheduler):
-        publish_activity(each, stage)
+    horizon_over = OmniARScheduler
 
 
 def publish_activity(scheduler_class, stage, segment=None):

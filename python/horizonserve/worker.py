@@ -8,7 +8,7 @@ Two ways to use a ladder. By default the published level is applied step by step
 `HORIZONSERVE_FIXED_ROW` a stage is put into one row for good, before its model is loaded and its graphs are captured, so that they keep
 to it: the cheap way to bound a downstream stage while the shared stage keeps its graphs.
 
-Entry points `vllm.general_plugins` and `vllm_omni.general_plugins`: nothing happens unless HORIZONSERVE_LADDER names the file that
+Part of the plugin (`horizonserve.plugin`): nothing happens unless HORIZONSERVE_LADDER names the file that
 `horizonserve sweep --describe` wrote.
 """
 

@@ -160,10 +160,10 @@ test('the vLLM-Omni file places stages, splits them, shares memory, and streams 
       0.9 + 1e-9,
     )
   }
-  // Two stages share a GPU: the scheduling half gets its configuration, and its scheduler class goes on the command line.
+  // Two stages share a GPU: the scheduling half gets its configuration, and the engine's name goes before the command.
   const shared = files.filter((file) => file.name.startsWith('horizonserve-g'))
   expect(shared).toHaveLength(1)
-  expect(files[0]!.text).toContain('--stage-overrides')
+  expect(files[0]!.text).toContain('start: HORIZONSERVE_SEGMENT=omni vllm serve')
   const config = parseConfig(parse(shared[0]!.text) as HorizonConfig)
   expect(config.classes.map((spec) => `${spec.name} ${spec.path}`)).toEqual([
     'text short',

@@ -303,5 +303,5 @@ def the_package_installs_alone_and_is_found():
         done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
         where, engine, points = json.loads(done.stdout)
     assert where.startswith(folder) and engine == [], (where, engine)
-    assert points == {"vllm.general_plugins": ["horizonserve.worker:register"], "vllm_omni.general_plugins": ["horizonserve.vllm_omni:register", "horizonserve.worker:register"]}, points
+    assert points == {"vllm.general_plugins": ["horizonserve.plugin:register"], "vllm_omni.general_plugins": ["horizonserve.worker:register"]}, points
     return points

@@ -24,8 +24,8 @@ import { memoryShares } from './memory-shares.js'
 const ENGINE = 'vllm-omni'
 const SHARED_MEMORY = 'shared_memory'
 const MOONCAKE = 'mooncake_store'
-/** Scheduler class of the Python package that makes a stage's queue a view (`python/horizonserve`). */
-const SCHEDULER = 'horizonserve.vllm_omni.HorizonOmniScheduler'
+/** Name of the engine, under which the Python package and `horizonserve run --segment` meet (`python/horizonserve`). */
+const SEGMENT = 'HORIZONSERVE_SEGMENT=omni'
 
 /** The deploy file first, then a launch script where one is needed, then one configuration per shared GPU. */
 export function emitVllmOmni(graph: TaskGraph, machine: Machine, plan: Plan): EmittedFile[] {
@@ -138,17 +138,13 @@ function localDevices(machine: Machine, stage: EngineStage): number[] {
   return stage.gpus.map((gpu) => gpu - first)
 }
 
-/** `scheduler_cls` in a deploy file is overwritten by the engine; an override on the command line is not. */
-function overrides(shared: readonly EngineStage[]): string {
-  if (shared.length === 0) return ''
-  const value = Object.fromEntries(
-    shared.map((stage) => [String(stage.id), { scheduler_cls: SCHEDULER }]),
-  )
-  return ` --stage-overrides '${JSON.stringify(value)}'`
+/** What brings the controller's scheduler in: the Python package looks for this name in every stage's process. */
+function segment(shared: readonly EngineStage[]): string {
+  return shared.length === 0 ? '' : `${SEGMENT} `
 }
 
 function serveCommand(model: string, shared: readonly EngineStage[]): string {
-  return `vllm serve ${model} --omni --deploy-config deploy.yaml${overrides(shared)}`
+  return `${segment(shared)}vllm serve ${model} --omni --deploy-config deploy.yaml`
 }
 
 /** One command per stage; the stage with the entry carries the API server, the others run headless. */
@@ -170,7 +166,7 @@ function launchScript(
     const role = index === 0 ? '' : ' --headless'
     lines.push(
       `  ${stage.id}) # on host ${hosts[index]}`,
-      `    exec vllm serve ${model} --omni --deploy-config deploy.yaml --stage-id ${stage.id}${role} --omni-master-address "$MASTER_ADDRESS" --omni-master-port "$MASTER_PORT"${overrides(shared.filter((other) => other === stage))} ;;`,
+      `    ${segment(shared.filter((other) => other === stage))}exec vllm serve ${model} --omni --deploy-config deploy.yaml --stage-id ${stage.id}${role} --omni-master-address "$MASTER_ADDRESS" --omni-master-port "$MASTER_PORT" ;;`,
     )
   })
   lines.push('  *) echo "no stage $1" >&2; exit 2 ;;', 'esac')
