@@ -99,7 +99,9 @@ function policyOf(config: CheckedConfig): Policy {
     ...present({
       uGuard: config.uGuard,
       rotation: config.rotation,
-      longPathCap: cap === false ? false : { cap, counts: config.capCounts },
+      longPathCap:
+        cap === false ? false : { cap, counts: config.capCounts, protected: config.capProtected },
+      sheds: config.sheds,
       triage: config.triage,
       // Without triage no request is lost: slots alone then change nothing, and a reserve that is asked for is refused.
       slotReserve: (reserve ?? (slots && triages)) && { slots, reserve },

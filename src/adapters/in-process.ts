@@ -17,6 +17,11 @@ export interface WrappableScheduler<Item, Batch> extends BaseScheduler<Batch> {
     /** Replaces the waiting queue. */
     put(items: Item[]): void
   }
+  /**
+   * Items that are decoded and still hold their place in the batch, as of the last `schedule`: where the next stage has not taken them
+   * yet. They may be named in every step. Without this, a place counts as free when the runtime says `enterDownstream`.
+   */
+  handedOver?(): Iterable<Item>
 }
 
 export interface WrapOptions<Item> {
@@ -63,11 +68,17 @@ export function wrap<Item, Batch>(
         throw error
       }
       scheduler.waiting.put(before.filter((item) => !isHidden.has(item)))
+      let batch: Batch
       try {
-        return scheduler.schedule()
+        batch = scheduler.schedule()
       } finally {
         restore(scheduler, horizon, before, isHidden, handleOf)
       }
+      for (const item of scheduler.handedOver?.() ?? []) {
+        const handle = handleOf(item)
+        if (isRunning(horizon, handle)) horizon.handedOver(handle)
+      }
+      return batch
     },
   }
 }

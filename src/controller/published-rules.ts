@@ -25,9 +25,14 @@ export interface PublishedRules {
   readonly downstreamWait: boolean
 }
 
-/** The rules of a checked configuration, or `undefined` when the table cannot express it: an order by class priority, kept slots. */
+/**
+ * The rules of a checked configuration, or `undefined` when the table cannot express it: an order by class priority, kept slots, a cap on
+ * what is in flight or on protected requests, refusals.
+ */
 export function publishedRules(config: HorizonConfig): PublishedRules | undefined {
   if (config.order === 'priority') return undefined
+  if (config.capCounts === 'in-flight' || config.sheds === true) return undefined
+  if ((config.capProtected ?? 'exempt') !== 'exempt') return undefined
   const literal = config.preset === 'literal'
   const lost = config.triage ?? (literal ? false : {})
   // The table knows no slots: their number would have to be counted on the engine's side.

@@ -50,7 +50,8 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
     chunk.state[i] = WAITING
     chunk.promptTokens[i] = inputs[INPUT.promptTokens]!
     chunk.arrivalMs[i] = now
-    chunk.deadlineMs[i] = now + (sloMs ?? classes.sloMs[c]!)
+    chunk.deadlineMs[i] = now + list.sloMs
+    chunk.graceMs[i] = (sloMs ?? classes.sloMs[c]!) - list.sloMs
     chunk.seq[i] = nextSeq[0]!
     nextSeq[0]! += 1
     chunk.sharedWorkMs[i] = work[WORK.shared]!

@@ -11,9 +11,12 @@ import {
   CHUNK_MASK,
   LOST,
   ORDINARY,
+  PROTECTED,
   type RequestTable,
   WAITING,
 } from './request-table.js'
+import type { Status } from './signals.js'
+import { URGENT } from './waiting-lists.js'
 import type { WaitingSet } from './waiting-set.js'
 
 export interface Choice {
@@ -27,8 +30,8 @@ export interface Choice {
   make(): void
   /** Whether a slot is still that of a chosen request that waits. */
   holds(slot: number): boolean
-  /** Adds what was chosen of a status, and still waits, to a merge. @hot */
-  addTo(merge: Merge, status: typeof ORDINARY | typeof LOST): void
+  /** Adds what was chosen of the demoted, or of all others, and still waits, to a merge. @hot */
+  addTo(merge: Merge, demoted: boolean): void
 }
 
 /** `byDeadline` is cleared and read whenever a choice is made. */
@@ -40,24 +43,25 @@ export function createChoice(
 ): Choice {
   const { verdict, limits } = groups
   const { heaps } = waiting
-  /** Slots chosen, ordinary ones first; the array only grows. */
+  /** Slots chosen, demoted ones last; the array only grows. */
   const chosen: number[] = []
   let numChosen = 0
-  let numOrdinary = 0
+  let numInOrder = 0
   let isMade = true
 
   const stamp = (slot: number): void => {
     chunks[slot >> CHUNK_BITS]!.chosenAt[slot & CHUNK_MASK] = choice.step
   }
 
-  const chooseWithin = (onPath: number, status: number): void => {
+  const chooseWithin = (onPath: number, status: Status): void => {
     let left = limits[onPath * 3 + status]!
     if (left <= 0) return
     if (groups.verdictOf[onPath * 3 + status] !== LIMITED) return
-    if (status === ORDINARY) waiting.trackOrdinary(onPath)
+    const segment = status === PROTECTED ? URGENT : status
+    if (segment !== LOST) waiting.track(onPath, segment)
     byDeadline.clear()
     byDeadline.pick(LIMITED, status, status)
-    byDeadline.open(heaps.of(onPath, status))
+    byDeadline.open(heaps.of(onPath, segment))
     for (; left > 0; left--) {
       const slot = byDeadline.take()
       if (slot === -1) return
@@ -95,9 +99,13 @@ export function createChoice(
       choice.rescuedWasHidden = false
       chooseWithin(SHORT, ORDINARY)
       chooseWithin(LONG, ORDINARY)
-      numOrdinary = numChosen
-      chooseWithin(SHORT, LOST)
-      chooseWithin(LONG, LOST)
+      chooseWithin(SHORT, PROTECTED)
+      chooseWithin(LONG, PROTECTED)
+      for (let onPath = SHORT; onPath <= LONG; onPath++)
+        if (!groups.demotes(onPath)) chooseWithin(onPath, LOST)
+      numInOrder = numChosen
+      for (let onPath = SHORT; onPath <= LONG; onPath++)
+        if (groups.demotes(onPath)) chooseWithin(onPath, LOST)
       if (groups.rescues) rescue()
     },
     holds(slot) {
@@ -105,9 +113,9 @@ export function createChoice(
       const i = slot & CHUNK_MASK
       return chunk.state[i] === WAITING && chunk.chosenAt[i] === choice.step
     },
-    addTo(merge, status) {
-      const end = status === ORDINARY ? numOrdinary : numChosen
-      for (let k = status === ORDINARY ? 0 : numOrdinary; k < end; k++)
+    addTo(merge, demoted) {
+      const end = demoted ? numChosen : numInOrder
+      for (let k = demoted ? numInOrder : 0; k < end; k++)
         if (choice.holds(chosen[k]!)) merge.add(chosen[k]!)
     },
   }

@@ -16,8 +16,10 @@ export interface SchedulerEvents {
   protected: [handle: number]
   /** A waiting request can no longer meet its deadline. */
   lost: [handle: number]
+  /** A waiting request is refused; it would have been served at `earliestMs` at the earliest. Its handle ends after the listeners. */
+  shed: [handle: number, earliestMs: number]
   firstResponse: [handle: number, latencyMs: number, met: boolean]
-  /** A request left the scheduler, finished or cancelled. */
+  /** A request left the scheduler, finished, cancelled or shed. */
   end: [handle: number, finished: boolean]
   /** A listener of another event threw. */
   listenerError: [error: unknown]
@@ -31,11 +33,16 @@ export interface Announcer {
   hears(name: keyof SchedulerEvents): boolean
   /** Emits, and keeps the errors of listeners away from the caller. */
   announce<K extends keyof SchedulerEvents>(name: K, ...args: SchedulerEvents[K]): void
+  /** Keeps what is announced until `release`: for requests that a step ends before its decision is final. */
+  hold(): void
+  release(): void
 }
 
 export function createAnnouncer(): Announcer {
   const events = new EventEmitter<SchedulerEvents>()
   let isHeard = false
+  let isHeld = false
+  const held: Parameters<typeof events.emit>[] = []
   for (const verb of ['on', 'addListener', 'once'] as const) {
     const add = events[verb]
     events[verb] = (...args: unknown[]) => {
@@ -46,7 +53,18 @@ export function createAnnouncer(): Announcer {
   const announcer: Announcer = {
     events,
     hears: (name) => isHeard && events.listenerCount(name) > 0,
+    hold() {
+      isHeld = true
+    },
+    release() {
+      isHeld = false
+      for (const [name, ...args] of held.splice(0)) announcer.announce(name, ...(args as never))
+    },
     announce(name, ...args) {
+      if (isHeld) {
+        held.push([name, ...args] as never)
+        return
+      }
       try {
         ;(events.emit as (name: string, ...args: unknown[]) => boolean)(name, ...args)
       } catch (error) {

@@ -7,6 +7,8 @@ import { LONG } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
+  DOWNSTREAM,
+  HANDED_OVER,
   LOST,
   PREEMPTED,
   PREFILL,
@@ -31,7 +33,7 @@ export function explainRequest(scheduler: Scheduler, slot: number): string {
   const parts = [
     `${classes.names[c]} request ${id === undefined ? `#${handle}` : JSON.stringify(id)} (${path} path), arrived ${ms(now - chunk.arrivalMs[i]!)} ago`,
   ]
-  const slackMs = chunk.deadlineMs[i]! - now
+  const slackMs = chunk.deadlineMs[i]! + chunk.graceMs[i]! - now
   if ((chunk.flags[i]! & RESPONDED) !== 0)
     return `${parts[0]}: it has had its first response and is never hidden.`
   parts.push(slackMs >= 0 ? `deadline in ${ms(slackMs)}` : `deadline missed ${ms(-slackMs)} ago`)
@@ -48,7 +50,9 @@ export function explainRequest(scheduler: Scheduler, slot: number): string {
       parts.push(
         `in prefill, ${chunk.prefillDone[i]} of ${chunk.promptTokens[i]} tokens, about ${ms(leftMs * estimates.slowdown[c]!)} of shared stage left`,
       )
-    else parts.push(state === PREFILL + 1 ? 'decoding, never hidden' : 'in its downstream stage')
+    else if (state === HANDED_OVER)
+      parts.push('decoded, and holds its slot until its downstream stage takes it')
+    else parts.push(state === DOWNSTREAM ? 'in its downstream stage' : 'decoding, never hidden')
     return `${parts.join('; ')}.`
   }
   const workMs = scheduler.waitingSet.lists.byId[chunk.list[i]!]!.workMs

@@ -4,12 +4,12 @@
  * fixed and does not depend on the order of filters: lost > exempt > limit > hide.
  *
  * - A lost group that was demoted comes after everything else, whatever the phase.
- * - An exempt group is visible: neither hidden nor limited, nor counted by a limit.
+ * - An exempt group is visible: neither hidden nor limited, nor counted by a limit. Only a limit on protected requests holds for it.
  * - A limited group shows at most `n`, the earliest deadlines; a hidden one shows none. Both may hold.
  */
 import { bytes, integers } from './columns.js'
 import { type ClassTable, LONG, SHORT } from './request-class.js'
-import { LOST, ORDINARY } from './request-table.js'
+import { LOST, ORDINARY, PROTECTED } from './request-table.js'
 import type { Signals, Status } from './signals.js'
 
 const HIDE = 1
@@ -17,6 +17,8 @@ const PASSABLE = 2
 const LIMIT = 4
 const EXEMPT = 8
 const DEMOTE = 16
+/** A limit on protected requests: who says it means those that are exempt. */
+const BOUND = 32
 
 /** How a group is shown once all filters have spoken. */
 export const HIDDEN = 0
@@ -24,10 +26,10 @@ export const SHOWN = 1
 export const LIMITED = 2
 
 /** Precedence of what was said, by its bits: lost (demoted) > exempt > hide and limit, which both may hold. */
-const VERDICTS = Uint8Array.from({ length: 32 }, (_, bits) => {
-  const open = (bits & LIMIT) === 0 ? SHOWN : LIMITED
+const VERDICTS = Uint8Array.from({ length: 64 }, (_, bits) => {
+  const open = (bits & (LIMIT | BOUND)) === 0 ? SHOWN : LIMITED
   if ((bits & DEMOTE) !== 0) return open
-  if ((bits & EXEMPT) !== 0) return SHOWN
+  if ((bits & EXEMPT) !== 0) return (bits & BOUND) === 0 ? SHOWN : LIMITED
   return (bits & HIDE) === 0 ? open : HIDDEN
 })
 
@@ -57,11 +59,13 @@ export interface Groups {
   /** Hides one status of one class. @hot */
   hideClass(classIndex: number, status: Status): void
   /** Shows at most `n` of a group, earliest deadlines first; the smallest of several limits holds. @hot */
-  limit(path: number, status: typeof ORDINARY | typeof LOST, n: number): void
+  limit(path: number, status: Status, n: number): void
   /** Shows a group whatever else is said. @hot */
   exempt(path: number, status: Status): void
   /** Puts lost requests of a path after everything else, shown in either phase, at most `n` of them (-1: all). @hot */
   demote(path: number, n: number): void
+  /** Whether a path's lost requests come last. A limited lost group that nobody demoted keeps its place in the base order. @hot */
+  demotes(path: number): boolean
   /** Shows the lost request with the earliest deadline before all others in this step. @hot */
   rescue(): void
   /**
@@ -156,7 +160,7 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
     limit(onPath, status, n) {
       const at = onPath * 3 + status
       if (limits[at] === -1 || n < limits[at]!) limits[at] = n
-      marks[at]! |= LIMIT
+      marks[at]! |= status === PROTECTED ? BOUND : LIMIT
     },
     exempt(onPath, status) {
       marks[onPath * 3 + status]! |= EXEMPT
@@ -165,6 +169,7 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
       marks[onPath * 3 + LOST]! |= DEMOTE
       if (n >= 0) groups.limit(onPath, LOST, n)
     },
+    demotes: (onPath) => (marks[onPath * 3 + LOST]! & DEMOTE) !== 0,
     rescue() {
       groups.rescues = true
     },

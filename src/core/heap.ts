@@ -46,7 +46,11 @@ export function setKey(entry: Entry, chunks: Chunk[], slot: number, kind: Order[
   entry.slot = slot
   entry.tie = seq
   entry.key =
-    kind === 'arrival' ? seq : kind === 'deadline' ? chunk.deadlineMs[i]! : entry.list.orderKey
+    kind === 'arrival'
+      ? seq
+      : kind === 'deadline'
+        ? chunk.deadlineMs[i]!
+        : entry.list.orderKey + entry.list.ageing * chunk.arrivalMs[i]!
 }
 
 export function createHeap(): Heap {

@@ -8,6 +8,7 @@ export { checkIntegrity } from './integrity.js'
 export { createLadder, type Ladder, type LadderSpec, snapToLevel } from './ladder.js'
 export { LatencyHistogram } from './latency-histogram.js'
 export type { ClassMetrics, Metrics } from './metrics.js'
+export type { Outlook, RequestInputs } from './outlook.js'
 export {
   type Actuator,
   type BaseScheduler,

@@ -10,6 +10,7 @@ import {
   DECODE,
   DOWNSTREAM,
   FREE,
+  HANDED_OVER,
   LOST,
   ORDINARY,
   PREEMPTED,
@@ -29,6 +30,7 @@ export function checkIntegrity(scheduler: Scheduler): void {
   const byPath = new Int32Array(6)
   const inShared = new Int32Array(classes.count)
   const inPrefill = new Int32Array(classes.count)
+  const handedOver = new Int32Array(classes.count)
   const inDownstream = new Int32Array(classes.count)
   const ordinaryInShared = new Int32Array(classes.count)
   const ordinaryInPrefill = new Int32Array(classes.count)
@@ -46,9 +48,10 @@ export function checkIntegrity(scheduler: Scheduler): void {
         waiting += 1
       } else if (state === PREEMPTED) always += 1
       else if (state === DOWNSTREAM) inDownstream[c]! += 1
-      else if (state === PREFILL || state === DECODE) {
+      else if (state === PREFILL || state === DECODE || state === HANDED_OVER) {
         inShared[c]! += 1
         if (state === PREFILL) inPrefill[c]! += 1
+        if (state === HANDED_OVER) handedOver[c]! += 1
         if ((flags[i]! & ADMITTED_ORDINARY) === 0) continue
         ordinaryInShared[c]! += 1
         if (state === PREFILL) ordinaryInPrefill[c]! += 1
@@ -62,6 +65,7 @@ export function checkIntegrity(scheduler: Scheduler): void {
   same('in prefill', signals.inPrefill, inPrefill)
   same('ordinary in the shared stage', signals.ordinaryInShared, ordinaryInShared)
   same('ordinary in prefill', signals.ordinaryInPrefill, ordinaryInPrefill)
+  same('handed over', signals.handedOver, handedOver)
   same('downstream', signals.inDownstream, inDownstream)
   same('always visible', Int32Array.of(signals.alwaysVisible), Int32Array.of(always))
   same('linked as always visible', Int32Array.of(walkAlways(scheduler)), Int32Array.of(always))

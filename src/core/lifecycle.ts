@@ -2,11 +2,14 @@
  * @module
  * What happens to a request between arrival and end: legal transitions, and the counts and estimates that follow from them.
  *
- *     arrive ─▶ WAITING ─admit─▶ PREFILL ─progress─▶ DECODE ─enterDownstream─▶ DOWNSTREAM
- *                  │ pin            │ preempt  │ preempt                          │
- *                  └──▶ PREEMPTED ◀─┴──────────┘        finish / cancel ends any  ▼
+ *     arrive ─▶ WAITING ─admit─▶ PREFILL ─progress─▶ DECODE ─handedOver─▶ HANDED_OVER ─enterDownstream─▶ DOWNSTREAM
+ *                  │ pin            │ preempt  │ preempt                                                    │
+ *                  └──▶ PREEMPTED ◀─┴──────────┘        finish / cancel ends any, shed one that waits         ▼
+ *
+ * A runtime whose slots are free at the last token says `enterDownstream` at once.
  */
 import { expectNumber, HorizonError } from './errors.js'
+import type { Outlooks } from './outlook.js'
 import { LONG } from './request-class.js'
 import {
   ADMITTED,
@@ -16,6 +19,8 @@ import {
   type Chunk,
   DECODE,
   DOWNSTREAM,
+  HANDED_OVER,
+  LOST,
   MET,
   ORDINARY,
   PREEMPTED,
@@ -25,7 +30,15 @@ import {
 } from './request-table.js'
 import type { SchedulerParts } from './scheduler-parts.js'
 
-const STATE_NAMES = ['free', 'waiting', 'preempted', 'prefill', 'decode', 'downstream'] as const
+const STATE_NAMES = [
+  'free',
+  'waiting',
+  'preempted',
+  'prefill',
+  'decode',
+  'handed over',
+  'downstream',
+] as const
 
 /** Token counts are held as 32-bit integers. */
 const MAX_TOKENS = 0x7fffffff
@@ -43,7 +56,9 @@ export interface Lifecycle {
   preempt(handle: number): void
   /** A waiting request must not be hidden from now on: it holds KV, waits for remote input, or the engine says so. */
   pin(handle: number): void
-  /** The request left the shared stage for its downstream stage. */
+  /** All its tokens are decoded, and it holds its slot until the next stage takes it (back-pressure). May be said twice. */
+  handedOver(handle: number): void
+  /** The request gave its shared-stage slot back: its downstream stage has it. */
   enterDownstream(handle: number): void
   /** The user got the first response at `nowMs` (TTFT, TTFO or end to end, by class). Returns whether the deadline was met. */
   firstResponse(handle: number, nowMs: number): boolean
@@ -51,9 +66,15 @@ export interface Lifecycle {
   finish(handle: number): void
   /** The client gave up, or the runtime dropped it. */
   cancel(handle: number): void
+  /**
+   * Refuses a request that waits: it ends, and listeners of `shed` hear when it would have been served at the earliest, which is
+   * returned too (ms on the scheduler's clock).
+   */
+  shed(handle: number): number
 }
 
-export function createLifecycle(parts: SchedulerParts): Lifecycle {
+/** `earliestMs`: when a request that arrives now would have its first response (`outlook.ts`). */
+export function createLifecycle(parts: SchedulerParts, outlook: Outlooks): Lifecycle {
   const { table, classes, signals, estimates, always, view, cells, announcer } = parts
   const { waitingSet: waiting, ids, handles } = parts
   const { counters, metCompleted, latency } = parts.recorder
@@ -61,6 +82,8 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
   const { chunks, liveSlot } = table
   const { path } = classes
   const { inShared, inPrefill, ordinaryInShared, ordinaryInPrefill, inDownstream } = signals
+  /** Whether what was lost counts as admitted as ordinary. */
+  const countsLost = parts.policy.urgency.longOverdue === 'lost'
 
   /** Counts a request in (1) or out (-1) of those that prefill. */
   const countPrefill = (chunk: Chunk, i: number, by: number): void => {
@@ -73,6 +96,7 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
   const countShared = (chunk: Chunk, i: number, by: number): void => {
     const c = chunk.classIndex[i]!
     if (chunk.state[i] === PREFILL) countPrefill(chunk, i, by)
+    else if (chunk.state[i] === HANDED_OVER) signals.handedOver[c]! += by
     inShared[c]! += by
     if ((chunk.flags[i]! & ADMITTED_ORDINARY) !== 0) ordinaryInShared[c]! += by
   }
@@ -88,7 +112,15 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
     if (state !== PREFILL && state !== DECODE) refuse(verb, state, 'prefill or decode')
   }
 
-  const end = (handle: number, finished: boolean): void => {
+  const expectLong = (c: number): void => {
+    if (path[c] === LONG) return
+    throw new HorizonError('ERR_CORE_TRANSITION', 'a short-path request has no downstream stage', {
+      expected: 'a request of a long-path class',
+      got: classes.names[c],
+    })
+  }
+
+  const end = (handle: number, finished: boolean, wasShed: boolean): void => {
     const slot = liveSlot(handle)
     const chunk = chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
@@ -112,7 +144,8 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
     if (finished) {
       counters[c]!.completed += 1
       if ((flags & MET) !== 0) metCompleted[c]! += 1
-    } else counters[c]!.cancelled += 1
+    } else if (wasShed) counters[c]!.shed += 1
+    else counters[c]!.cancelled += 1
     table.release(slot)
     const id = ids.get(handle)
     if (id !== undefined) {
@@ -138,12 +171,15 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
       // Of those that are always visible, only what was pinned was never admitted.
       if ((flags & ADMITTED) === 0) {
         flags |= ADMITTED
-        if (state === WAITING && chunk.status[i] === ORDINARY) flags |= ADMITTED_ORDINARY
+        const status = chunk.status[i]
+        if (state === WAITING && (status === ORDINARY || (countsLost && status === LOST)))
+          flags |= ADMITTED_ORDINARY
         chunk.flags[i] = flags
         chunk.admittedMs[i] = cells[0]!
         chunk.waitAtAdmitMs[i] = estimates.waitMs[c]!
         counters[c]!.admitted += 1
         if (path[c] === LONG) estimates.enter(chunk, i)
+        outlook.admitted(chunk, i)
       }
       chunk.state[i] = PREFILL
       countShared(chunk, i, 1)
@@ -182,19 +218,25 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
       waiting.disturb()
       always.link(slot)
     },
+    handedOver(handle) {
+      const slot = liveSlot(handle)
+      const chunk = chunks[slot >> CHUNK_BITS]!
+      const i = slot & CHUNK_MASK
+      const c = chunk.classIndex[i]!
+      if (chunk.state[i] === HANDED_OVER) return
+      expectShared('handedOver', chunk.state[i]!)
+      expectLong(c)
+      if (chunk.state[i] === PREFILL) countPrefill(chunk, i, -1)
+      chunk.state[i] = HANDED_OVER
+      signals.handedOver[c]! += 1
+    },
     enterDownstream(handle) {
       const slot = liveSlot(handle)
       const chunk = chunks[slot >> CHUNK_BITS]!
       const i = slot & CHUNK_MASK
       const c = chunk.classIndex[i]!
-      expectShared('enterDownstream', chunk.state[i]!)
-      if (path[c] !== LONG) {
-        throw new HorizonError(
-          'ERR_CORE_TRANSITION',
-          'a short-path request has no downstream stage',
-          { expected: 'a request of a long-path class', got: classes.names[c] },
-        )
-      }
+      if (chunk.state[i] !== HANDED_OVER) expectShared('enterDownstream', chunk.state[i]!)
+      expectLong(c)
       countShared(chunk, i, -1)
       chunk.state[i] = DOWNSTREAM
       inDownstream[c]! += 1
@@ -214,7 +256,7 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
       }
       // Not before its arrival.
       expectNumber('ERR_CORE_TIME', 'nowMs', nowMs, arrivalMs)
-      const met = nowMs <= chunk.deadlineMs[i]!
+      const met = nowMs <= chunk.deadlineMs[i]! + chunk.graceMs[i]!
       chunk.flags[i] = flags | RESPONDED | (met ? MET : 0)
       latency[c]!.record(nowMs - arrivalMs)
       counters[c]!.responded += 1
@@ -228,10 +270,24 @@ export function createLifecycle(parts: SchedulerParts): Lifecycle {
       return met
     },
     finish(handle) {
-      end(handle, true)
+      end(handle, true, false)
     },
     cancel(handle) {
-      end(handle, false)
+      end(handle, false, false)
+    },
+    shed(handle) {
+      const slot = liveSlot(handle)
+      const chunk = chunks[slot >> CHUNK_BITS]!
+      const i = slot & CHUNK_MASK
+      // What was preempted holds work that is done: an engine that gives it up cancels it.
+      if (chunk.state[i] !== WAITING) refuse('shed', chunk.state[i]!, 'waiting')
+      const earliestMs = outlook.earliestMs(
+        chunk.classIndex[i]!,
+        waiting.lists.byId[chunk.list[i]!]!.workMs,
+      )
+      if (hears('shed')) announce('shed', handle, earliestMs)
+      end(handle, false, true)
+      return earliestMs
     },
   }
 }

@@ -12,7 +12,7 @@ import type { Groups } from './groups.js'
 import { createEntry, type Entry, type Heap, isBefore, setKey } from './heap.js'
 import type { Order } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, LOST, PROTECTED, type RequestTable } from './request-table.js'
-import { SINGLE, type WaitingList } from './waiting-lists.js'
+import { SINGLE, URGENT, type WaitingList } from './waiting-lists.js'
 import type { WaitingSet } from './waiting-set.js'
 
 export interface Merge {
@@ -143,7 +143,7 @@ export function createMerge(
       next = chunks[slot >> CHUNK_BITS]!.next[slot & CHUNK_MASK]!
       if (
         segment === SINGLE ||
-        (segment === PROTECTED && next === list.ordinary) ||
+        ((segment === PROTECTED || segment === URGENT) && next === list.ordinary) ||
         (segment === LOST && next === list.live)
       )
         next = -1

@@ -18,12 +18,14 @@ export interface ClassMetrics {
   readonly met: number
   readonly completed: number
   readonly cancelled: number
+  /** Refused before they were admitted. */
+  readonly shed: number
   readonly preempted: number
   /** Still in the scheduler. */
   readonly unfinished: number
   /** Completed and met, over completed: the paper's SLO attainment. */
   readonly attainmentOverCompleted: number
-  /** Met, over all that arrived: what is unfinished or cancelled counts as missed. */
+  /** Met, over all that arrived: what is unfinished, cancelled or shed counts as missed. */
   readonly attainmentOverArrived: number
   /** First-response latency from arrival, ms. */
   readonly firstResponseMs: {
@@ -59,6 +61,7 @@ interface ClassCounters {
   met: number
   completed: number
   cancelled: number
+  shed: number
   preempted: number
 }
 
@@ -86,6 +89,7 @@ export function createMetricsRecorder({ names, count, path }: ClassTable): Metri
     met: 0,
     completed: 0,
     cancelled: 0,
+    shed: 0,
     preempted: 0,
   }))
   const metCompleted = doubles(count)
@@ -108,7 +112,7 @@ export function createMetricsRecorder({ names, count, path }: ClassTable): Metri
         const ms = latency[c]!
         return {
           ...of,
-          unfinished: of.arrived - of.completed - of.cancelled,
+          unfinished: of.arrived - of.completed - of.cancelled - of.shed,
           attainmentOverCompleted: metCompleted[c]! / of.completed,
           attainmentOverArrived: of.met / of.arrived,
           firstResponseMs: {

@@ -53,6 +53,8 @@ export type Order =
         readonly sloMs: number
         readonly workMs: number
       }) => number
+      /** By how much the key of a waiting request falls per ms that it has waited: ageing. @default 0 */
+      readonly ageing?: number
     }
 
 /** Chooses the row of the ladder for this step (paper, section 4.4). The only place where pressure is smoothed. @hot */
@@ -104,6 +106,11 @@ export interface UrgencyRule {
   readonly uLost: number
   /** Whether `r` includes the expected wait for a downstream stage. */
   readonly downstreamWait: boolean
+  /**
+   * A long-path request whose deadline has passed: `protected` for ever, or `lost`, however small `uLost` is. What was admitted as
+   * lost by this rule counts as admitted as ordinary. @default 'protected'
+   */
+  readonly longOverdue?: 'protected' | 'lost'
 }
 
 /** A complete policy: what `createScheduler` composes. Every part can be replaced alone. */
@@ -116,4 +123,6 @@ export interface Policy {
   readonly cap: () => CapController
   /** A phase with nothing ordinary to run may pass to the other path; a view is never empty while everything is idle and work waits. */
   readonly workConserving: boolean
+  /** Whether a request that is lost, on arrival or later, is refused by the step that finds it so (event `shed`). @default false */
+  readonly sheds?: boolean
 }

@@ -22,8 +22,10 @@ export const PREEMPTED = 2
 export const PREFILL = 3
 /** Holds a shared-stage slot, prompt done. */
 export const DECODE = 4
+/** Decoded, and still holding its shared-stage slot until the next stage takes it. */
+export const HANDED_OVER = 5
 /** Left the shared stage, its downstream stage queued or running. */
-export const DOWNSTREAM = 5
+export const DOWNSTREAM = 6
 
 /** Urgency of a waiting request, as three contiguous segments of its list. */
 export const ORDINARY = 0
@@ -46,7 +48,10 @@ const MIN_FREE = 1024
 /** One chunk: `CHUNK_SLOTS` rows. Times are ms on the scheduler's clock. */
 export interface Chunk {
   readonly arrivalMs: Float64Array
+  /** What it is scheduled by: that of its list, which is not after its own. */
   readonly deadlineMs: Float64Array
+  /** How much later its own deadline is; 0 unless its SLO shares a bucket with others. */
+  readonly graceMs: Float64Array
   /** Arrival sequence: the tie breaker everywhere. */
   readonly seq: Float64Array
   readonly admittedMs: Float64Array
@@ -179,6 +184,7 @@ function createChunk(): Chunk {
   return {
     arrivalMs: doubles(CHUNK_SLOTS),
     deadlineMs: doubles(CHUNK_SLOTS),
+    graceMs: doubles(CHUNK_SLOTS),
     seq: doubles(CHUNK_SLOTS),
     admittedMs: doubles(CHUNK_SLOTS),
     sharedWorkMs: doubles(CHUNK_SLOTS),

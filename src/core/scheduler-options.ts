@@ -22,6 +22,11 @@ export interface SchedulerOptions<Name extends string = string> {
     readonly initialRequests?: number
     /** Most requests held at once. Handles have 31 bits: 2^20 rows leave 2,047 generations per slot. @default 1048576 */
     readonly maxRequests?: number
+    /**
+     * How many lists a class keeps for SLOs of single requests. Beyond, SLOs share buckets of eight per octave and are scheduled by the
+     * strict side of theirs; whether one was met is always judged by its own. @default 64
+     */
+    readonly ownSlos?: number
   }
 }
 

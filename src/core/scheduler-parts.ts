@@ -5,6 +5,7 @@
 
 import { type AlwaysVisible, createAlwaysVisible } from './always-visible.js'
 import { doubles } from './columns.js'
+import { expectInteger } from './errors.js'
 import { createEstimates, type Estimates } from './estimates.js'
 import { type Announcer, createAnnouncer, type SchedulerEmitter } from './events.js'
 import { createGroups, type Groups } from './groups.js'
@@ -58,8 +59,18 @@ export function createParts<Name extends string>(
   })
   const estimates = createEstimates(classes, options.estimates)
   const { slowdown, waitMs } = estimates
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.ownSlos', capacity?.ownSlos ?? 0, 0)
   const cells = Float64Array.of(0, NaN)
-  const waitingSet = createWaitingSet(table, classes, order, urgency, cells, slowdown, waitMs)
+  const waitingSet = createWaitingSet(
+    table,
+    classes,
+    order,
+    urgency,
+    cells,
+    slowdown,
+    waitMs,
+    capacity?.ownSlos ?? 64,
+  )
   const signals = createSignals(classes, waitingSet)
   const groups = createGroups(classes)
   const always = createAlwaysVisible(table, signals)

@@ -10,7 +10,8 @@ import { expectNumber, expectThat } from './errors.js'
 import { explainRequest } from './explain.js'
 import { createLifecycle, type Lifecycle } from './lifecycle.js'
 import type { Metrics } from './metrics.js'
-import { CHUNK_BITS, CHUNK_MASK, DECODE, PREEMPTED, PREFILL } from './request-table.js'
+import { createOutlooks, type Outlook, type RequestInputs } from './outlook.js'
+import { CHUNK_BITS, CHUNK_MASK, HANDED_OVER, PREEMPTED, PREFILL } from './request-table.js'
 import type { ArrivingRequest, PressureReading, SchedulerOptions } from './scheduler-options.js'
 import { createParts, type SchedulerParts } from './scheduler-parts.js'
 import { createStep } from './step.js'
@@ -54,6 +55,12 @@ export interface Scheduler<Name extends string = string> extends SchedulerParts<
   idOf(handle: number): string | undefined
   /** Publishes a slowdown that the caller measured, at least 1; rounded to an eighth of an octave, with hysteresis. */
   setSlowdown(className: Name, factor: number): void
+  /**
+   * What a request would meet if it arrived now (at the latest time that the scheduler has seen): its estimated first response, and how
+   * it would count. Changes nothing. Throws
+   * `ERR_CORE_CLASS` and `ERR_CORE_INPUT`.
+   */
+  outlook(className: Name, inputs?: RequestInputs): Outlook
   /** What the scheduler thinks of a request and what it did with it in the last step, in words. */
   explain(handle: number): string
   metrics(): Metrics<Name>
@@ -68,7 +75,9 @@ export function createScheduler<const Name extends string>(
   const parts = createParts(options)
   const { classes, cells, latest, table, waitingSet, estimates, view, recorder } = parts
   const { ids, handles } = parts
-  const { stamp, result, smoothed, decide } = createStep(parts, options)
+  const outlooks = createOutlooks(parts)
+  const lifecycle = createLifecycle(parts, outlooks)
+  const { stamp, result, smoothed, decide } = createStep(parts, options, lifecycle)
 
   const stateOf = (handle: number): number => {
     const slot = table.liveSlot(handle)
@@ -78,7 +87,7 @@ export function createScheduler<const Name extends string>(
   const scheduler: Scheduler<Name> = {
     ...parts,
     ...createArrivals(parts),
-    ...createLifecycle(parts),
+    ...lifecycle,
     get size() {
       return table.live
     },
@@ -103,7 +112,7 @@ export function createScheduler<const Name extends string>(
     isWaiting: (handle) => stateOf(handle) <= PREEMPTED,
     isScheduled(handle) {
       const state = stateOf(handle)
-      return state === PREFILL || state === DECODE
+      return state >= PREFILL && state <= HANDED_OVER
     },
     has: (handle) => table.slotOf(handle) !== -1,
     handleOf: (id) => handles.get(id),
@@ -120,6 +129,7 @@ export function createScheduler<const Name extends string>(
       )
       estimates.setSlowdown(c, factor)
     },
+    outlook: outlooks.of,
     explain: (handle) => explainRequest(scheduler, table.liveSlot(handle)),
     metrics: () => recorder.snapshot(waitingSet.ever) as Metrics<Name>,
     smoothedPressure: smoothed,

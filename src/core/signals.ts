@@ -29,6 +29,8 @@ export interface Signals {
   /** Requests admitted as ordinary that hold a shared-stage slot, per class; and those of them still prefilling. */
   readonly ordinaryInShared: Int32Array
   readonly ordinaryInPrefill: Int32Array
+  /** Requests that are decoded and still hold their slot until the next stage takes them; counted in `inShared` too. */
+  readonly handedOver: Int32Array
   /** Requests that left the shared stage for a downstream one and have not ended. */
   readonly inDownstream: Int32Array
   /** See `TIME`: now in ms, raw pressure in [0, 1] (NaN when none), its timestamp in ms. */
@@ -46,11 +48,18 @@ export interface Signals {
   sumOn(path: number, counts: Int32Array): number
   /** Long-path requests between admission and their end: in the shared stage or downstream. @hot */
   longInFlight(): number
+  /** How long the longest-waiting request of a path has waited, ms; 0 when none waits. Preempted and pinned ones are not among them. */
+  oldestWaitMs(path: number): number
+  /** How long the deadline of a path's lost request with the earliest one has passed, ms (negative before it); -Infinity without one. */
+  latenessMs(path: number): number
 }
+
+/** What the signals read of the waiting requests. */
+export type WaitingSignals = Pick<WaitingSet, 'counts' | 'byPath' | 'oldestMs' | 'earliestLostMs'>
 
 export function createSignals(
   classes: ClassTable,
-  { counts: waiting, byPath }: Pick<WaitingSet, 'counts' | 'byPath'>,
+  { counts: waiting, byPath, oldestMs, earliestLostMs }: WaitingSignals,
 ): Signals {
   const { count, ofPath } = classes
   const signals: Signals = {
@@ -63,6 +72,7 @@ export function createSignals(
     inPrefill: integers(count),
     ordinaryInShared: integers(count),
     ordinaryInPrefill: integers(count),
+    handedOver: integers(count),
     inDownstream: integers(count),
     times: doubles(3),
     pressureIsNew: false,
@@ -78,6 +88,8 @@ export function createSignals(
     },
     longInFlight: () =>
       signals.sumOn(LONG, signals.inShared) + signals.sumOn(LONG, signals.inDownstream),
+    oldestWaitMs: (onPath) => Math.max(0, signals.times[TIME.now]! - oldestMs(onPath)),
+    latenessMs: (onPath) => signals.times[TIME.now]! - earliestLostMs(onPath),
   }
   return signals
 }

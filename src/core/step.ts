@@ -4,8 +4,9 @@
  */
 import { doubles } from './columns.js'
 import type { Decision, MutableDecision } from './decision.js'
+import type { Lifecycle } from './lifecycle.js'
 import type { PressureSample } from './ports.js'
-import { LONG } from './request-class.js'
+import { LONG, SHORT } from './request-class.js'
 import { LOST } from './request-table.js'
 import type { SchedulerOptions } from './scheduler-options.js'
 import type { SchedulerParts } from './scheduler-parts.js'
@@ -27,12 +28,13 @@ export interface Step {
 export function createStep(
   parts: SchedulerParts,
   { actuator, pressureSource }: Pick<SchedulerOptions, 'actuator' | 'pressureSource'>,
+  { shed }: Pick<Lifecycle, 'shed'>,
 ): Step {
   const { classes, ladder, policy, cells, latest, table, waitingSet, signals, groups } = parts
   const { estimates, view, recorder, announcer } = parts
   const { hears, announce } = announcer
   const { workConserving } = policy
-  const { times, inDownstream } = signals
+  const { times, inDownstream, handedOver } = signals
   const filters = policy.filters()
   const cap = policy.cap()
   const stamp = doubles(1)
@@ -92,10 +94,20 @@ export function createStep(
     result.headroomSms = Math.max(0, ladder.totalSms - result.capSms)
   }
 
+  /** Refuses all that are lost. */
+  const shedLost = (): void => {
+    announcer.hold()
+    for (let path = SHORT; path <= LONG; path++) {
+      const lost = waitingSet.heaps.of(path, LOST)
+      while (lost.size > 0) shed(table.handleOf(lost.entries[0]!.slot))
+    }
+  }
+
   const announceStep = (): void => {
     for (let k = 0; k < changes.length; k += 2)
       announce(changes[k + 1] === LOST ? 'lost' : 'protected', changes[k]!)
     if (changes.length > 0) changes.length = 0
+    if (policy.sheds === true) announcer.release()
     if (result.changed && hears('cap')) announce('cap', result.level, result.capSms)
     if (hears('decision')) announce('decision', result)
   }
@@ -113,10 +125,12 @@ export function createStep(
         for (let c = 0; c < classes.count; c++) waitingSet.reestimate(c)
       }
       waitingSet.refresh()
+      if (policy.sheds === true) shedLost()
       signals.step = numSteps
       times[TIME.now] = now
       renewPressure()
-      signals.downstreamActive = downstreamActive ?? signals.sumOn(LONG, inDownstream) > 0
+      signals.downstreamActive =
+        downstreamActive ?? signals.sumOn(LONG, inDownstream) + signals.sumOn(LONG, handedOver) > 0
       signals.appliedLevel = actuator === undefined ? result.level : actuator.readBack()
       groups.reset()
       for (let f = 0; f < filters.length; f++) filters[f]!.filter(signals, groups)

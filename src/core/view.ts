@@ -21,7 +21,7 @@ import {
   type RequestTable,
   WAITING,
 } from './request-table.js'
-import { LIVE } from './waiting-lists.js'
+import { CALM, LIVE } from './waiting-lists.js'
 import type { WaitingSet } from './waiting-set.js'
 
 /** Handles of the visible requests of one step, in the order in which the engine should try them. */
@@ -81,11 +81,11 @@ export function createView(
     for (let path = SHORT; path <= LONG; path++) {
       const showsProtected = verdictOf[path * 3 + PROTECTED] === SHOWN
       if (verdictOf[path * 3 + ORDINARY] === SHOWN) {
-        base.open(heaps.of(path, LIVE))
-        if (!showsProtected) isMixed = true
+        if (!showsProtected) waiting.track(path, CALM)
+        base.open(heaps.of(path, showsProtected ? LIVE : CALM))
       } else if (showsProtected) base.open(heaps.of(path, PROTECTED))
     }
-    choice.addTo(base, ORDINARY)
+    choice.addTo(base, false)
   }
 
   const openDemoted = (): void => {
@@ -96,7 +96,7 @@ export function createView(
     byDeadline.pick(SHOWN, LOST, LOST)
     for (let path = SHORT; path <= LONG; path++)
       if (verdictOf[path * 3 + LOST] === SHOWN) byDeadline.open(heaps.of(path, LOST))
-    choice.addTo(byDeadline, LOST)
+    choice.addTo(byDeadline, true)
   }
 
   const nextSlot = (): number => {

@@ -15,25 +15,25 @@ import {
   PROTECTED,
   type RequestTable,
 } from './request-table.js'
-import { LIVE, type WaitingList } from './waiting-lists.js'
+import { ALL, CALM, LIVE, SINGLE, URGENT, type WaitingList } from './waiting-lists.js'
 
 /** Crossing instants are taken this much early, relative to the terms: the exact test decides, a rounded key must not be late. */
 const EARLY = 2 ** -50
 /** The place in the heap of crossings, after those by segment. */
-const DUE = 4
+const DUE = SINGLE
 
 export interface WaitingHeaps {
   /** Lists by the instant at which their next request crosses into protected or lost. */
   readonly due: Heap
   /**
-   * Lists of a path with something in a segment. `LIVE` and `PROTECTED`: in the base order of their first live request; `ORDINARY` and
-   * `LOST`: by deadline of their first such request, `ORDINARY` only after `trackOrdinary`.
+   * Lists of a path with something in a segment, ordered as `waiting-lists.ts` says by their first such request. All but `LIVE`,
+   * `PROTECTED` and `LOST` only after `track`.
    */
   of(path: number, segment: number): Heap
   /** Gives a new list its places. */
   adopt(list: WaitingList): void
-  /** From now on keeps the lists of a path, those of its classes, by deadline of their first ordinary request; false when it does already. */
-  trackOrdinary(path: number, ofClass: readonly WaitingList[][]): boolean
+  /** From now on keeps the lists of a path, those of its classes, by a segment that is not kept unasked; false when it does already. */
+  track(path: number, segment: number, ofClass: readonly WaitingList[][]): boolean
   /** Brings one list's place in every heap up to date. @hot */
   repair(list: WaitingList): void
   /** The same where only the thresholds of the list changed. */
@@ -47,11 +47,12 @@ export function createWaitingHeaps(
   kind: Order['kind'],
   visits: Float64Array,
 ): WaitingHeaps {
-  const heaps = Array.from({ length: 8 }, createHeap)
+  const heaps = Array.from({ length: 2 * SINGLE }, createHeap)
   const due = createHeap()
-  const tracksOrdinary = bytes(2)
+  /** Bits of the segments that are kept because they were asked for, by path. */
+  const tracked = bytes(2)
 
-  const of = (onPath: number, segment: number): Heap => heaps[onPath * 4 + segment]!
+  const of = (onPath: number, segment: number): Heap => heaps[onPath * SINGLE + segment]!
 
   /** Places a list by a request of its, which is the same as before where its arrival sequence is; -1 takes it out. */
   const place = (entry: Entry, slot: number, by: Order['kind']): void => {
@@ -92,8 +93,15 @@ export function createWaitingHeaps(
     visits[0]! += 1
     place(places[LIVE]!, live, kind)
     place(places[PROTECTED]!, live === ordinary ? -1 : live, kind)
-    if (tracksOrdinary[path[list.classIndex]!] === 1) place(places[ORDINARY]!, ordinary, 'deadline')
     place(places[LOST]!, head === live ? -1 : head, 'deadline')
+    const bits = tracked[path[list.classIndex]!]!
+    if (bits !== 0) {
+      if ((bits & (1 << ORDINARY)) !== 0) place(places[ORDINARY]!, ordinary, 'deadline')
+      if ((bits & (1 << URGENT)) !== 0)
+        place(places[URGENT]!, live === ordinary ? -1 : live, 'deadline')
+      if ((bits & (1 << CALM)) !== 0) place(places[CALM]!, ordinary, kind)
+      if ((bits & (1 << ALL)) !== 0) place(places[ALL]!, head, 'arrival')
+    }
     repairDue(list)
   }
 
@@ -105,9 +113,9 @@ export function createWaitingHeaps(
         list.places.push(createEntry(list, segment, of(path[list.classIndex]!, segment)))
       list.places.push(createEntry(list, DUE, due))
     },
-    trackOrdinary(onPath, ofClass) {
-      if (tracksOrdinary[onPath] === 1) return false
-      tracksOrdinary[onPath] = 1
+    track(onPath, segment, ofClass) {
+      if ((tracked[onPath]! & (1 << segment)) !== 0) return false
+      tracked[onPath]! |= 1 << segment
       for (const c of ofPath[onPath]!) for (const list of ofClass[c]!) repair(list)
       return true
     },

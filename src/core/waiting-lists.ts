@@ -1,15 +1,24 @@
 /**
  * @module
  * The FIFO lists in which waiting requests stand, one per (class, SLO, bucket of the estimate). What the cursors mean is in
- * `waiting-set.ts`. Lists of a class's own SLO live for good; lists of a per-request SLO end when they are empty.
+ * `waiting-set.ts`. Lists of a class's own SLO live for good; lists of a per-request SLO end when they are empty. While a class has
+ * many of those, further SLOs share the lists of eight SLOs per octave, the strict side of each: a change of an estimate walks every list.
  */
-import { bucketMs, NUM_BUCKETS } from './bucket.js'
+import { bucketMs, bucketOf, NUM_BUCKETS } from './bucket.js'
+import { integers } from './columns.js'
 import type { Entry } from './heap.js'
 import type { ClassTable } from './request-class.js'
 
-/** Parts of a list, beside those that a status names (`ORDINARY`, `PROTECTED`, `LOST`): all that is not lost, and one request alone. */
+/**
+ * Parts of a list, and how heaps order lists by them. Beside those that a status names (`ORDINARY` and `LOST` by deadline, `PROTECTED` in
+ * the base order): all that is not lost, in the base order; protected by deadline; ordinary in the base order; all by arrival; and one
+ * request alone.
+ */
 export const LIVE = 3
-export const SINGLE = 4
+export const URGENT = 4
+export const CALM = 5
+export const ALL = 6
+export const SINGLE = 7
 
 export interface WaitingList {
   readonly id: number
@@ -25,8 +34,11 @@ export interface WaitingList {
   loseMs: number
   /** Edge of the list's bucket: estimated solo work, ms. */
   readonly workMs: number
-  /** Key under an order of kind `key`. */
+  /** Key under an order of kind `key`, and what an ms of arrival time adds to it. */
   orderKey: number
+  ageing: number
+  /** The SLO that its requests are scheduled by, ms. */
+  readonly sloMs: number
   /** Its places in the heaps are out of date. */
   isDirty: boolean
   /** Its places: by segment, and by the instant of its next crossing. */
@@ -45,15 +57,25 @@ export interface WaitingLists {
   retire(list: WaitingList): void
 }
 
-/** `onCreate` fills in what follows from the estimates and the order. */
+/** The strict side of the bucket of an SLO, ms. */
+export function strictSloMs(sloMs: number): number {
+  const bucket = bucketOf(sloMs)
+  const edgeMs = bucketMs[bucket]!
+  return edgeMs <= sloMs ? edgeMs : bucket === 0 ? 0 : bucketMs[bucket - 1]!
+}
+
+/** `onCreate` fills in what follows from the estimates and the order; a class may have `mostOwn` lists of exact per-request SLOs. */
 export function createWaitingLists(
   classes: ClassTable,
+  mostOwn: number,
   onCreate: (list: WaitingList, sloMs: number) => void,
 ): WaitingLists {
   const byId: WaitingList[] = []
   const ofClass: WaitingList[][] = classes.names.map(() => [])
   const own: (WaitingList | undefined)[] = new Array(classes.count * NUM_BUCKETS).fill(undefined)
   const customs = new Map<string, WaitingList>()
+  /** How many of them a class has. */
+  const numCustoms = integers(classes.count)
   const unused: number[] = []
 
   const create = (c: number, bucket: number, sloMs: number, custom: string): WaitingList => {
@@ -70,6 +92,8 @@ export function createWaitingLists(
       loseMs: NaN,
       workMs: bucketMs[bucket]!,
       orderKey: NaN,
+      ageing: 0,
+      sloMs,
       isDirty: false,
       places: [],
       custom,
@@ -90,16 +114,21 @@ export function createWaitingLists(
         return own[at]
       }
       const name = `${c}:${bucket}:${sloMs}`
-      let list = customs.get(name)
-      if (list === undefined) {
-        list = create(c, bucket, sloMs, name)
-        customs.set(name, list)
-      }
-      return list
+      const list = customs.get(name)
+      if (list !== undefined) return list
+      const heldMs = numCustoms[c]! < mostOwn ? sloMs : strictSloMs(sloMs)
+      const shared = `${c}:${bucket}:${heldMs}`
+      const other = customs.get(shared)
+      if (other !== undefined) return other
+      const made = create(c, bucket, heldMs, shared)
+      customs.set(shared, made)
+      numCustoms[c]! += 1
+      return made
     },
     retire(list) {
       if (list.custom === '') return
       customs.delete(list.custom)
+      numCustoms[list.classIndex]! -= 1
       const siblings = ofClass[list.classIndex]!
       siblings[siblings.indexOf(list)] = siblings[siblings.length - 1]!
       siblings.pop()

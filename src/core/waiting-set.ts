@@ -15,7 +15,7 @@
  */
 import { doubles, integers } from './columns.js'
 import type { Order, UrgencyRule } from './ports.js'
-import type { ClassTable } from './request-class.js'
+import { type ClassTable, LONG } from './request-class.js'
 import {
   CHUNK_BITS,
   CHUNK_MASK,
@@ -27,7 +27,7 @@ import {
   type RequestTable,
 } from './request-table.js'
 import { createWaitingHeaps, type WaitingHeaps } from './waiting-heaps.js'
-import { createWaitingLists, type WaitingList, type WaitingLists } from './waiting-lists.js'
+import { ALL, createWaitingLists, type WaitingList, type WaitingLists } from './waiting-lists.js'
 
 export interface WaitingSet {
   readonly lists: WaitingLists
@@ -60,8 +60,12 @@ export interface WaitingSet {
   flush(): void
   /** Repairs the heaps and makes a view that is being read start anew: a request that it may stand on is gone. @hot */
   disturb(): void
-  /** From now on keeps the lists of a path by deadline of their first ordinary request: limits choose from there. */
-  trackOrdinary(path: number): void
+  /** From now on keeps the lists of a path by a segment that is not kept unasked (`waiting-lists.ts`): limits choose from there. */
+  track(path: number, segment: number): void
+  /** When the longest-waiting request of a path arrived, ms; Infinity when none waits. */
+  oldestMs(path: number): number
+  /** The earliest deadline of a path's lost requests, ms; Infinity without one. */
+  earliestLostMs(path: number): number
 }
 
 /**
@@ -72,10 +76,11 @@ export function createWaitingSet(
   table: RequestTable,
   classes: ClassTable,
   order: Order,
-  { uGuard, uLost, downstreamWait }: UrgencyRule,
+  { uGuard, uLost, downstreamWait, longOverdue }: UrgencyRule,
   clock: Float64Array,
   slowdown: Float64Array,
   waitMs: Float64Array,
+  mostOwnSlos: number,
 ): WaitingSet {
   const { chunks } = table
   const counts = integers(classes.count * 3)
@@ -88,23 +93,25 @@ export function createWaitingSet(
   const dirty: WaitingList[] = []
   let numDirty = 0
   const heaps = createWaitingHeaps(table, classes, order.kind, visits)
-  const lists = createWaitingLists(classes, (list, sloMs) => {
+  const lists = createWaitingLists(classes, mostOwnSlos, (list, sloMs) => {
     const { classIndex, workMs } = list
     heaps.adopt(list)
     setThresholds(list)
-    if (order.kind === 'key')
-      list.orderKey = order.key({
-        classIndex,
-        priority: classes.priority[classIndex]!,
-        sloMs,
-        workMs,
-      })
+    if (order.kind !== 'key') return
+    list.orderKey = order.key({
+      classIndex,
+      priority: classes.priority[classIndex]!,
+      sloMs,
+      workMs,
+    })
+    list.ageing = order.ageing ?? 0
   })
 
   const setThresholds = (list: WaitingList): void => {
     const c = list.classIndex
     const estimateMs = slowdownUsed[c]! * list.workMs + waitUsed[c]!
-    const loseMs = uLost > 0 ? uLost * estimateMs : -Infinity
+    const isEnded = longOverdue === 'lost' && classes.path[c] === LONG
+    const loseMs = uLost > 0 ? uLost * estimateMs : isEnded ? 0 : -Infinity
     const protectMs = uGuard > 0 ? uGuard * estimateMs : -Infinity
     list.loseMs = loseMs
     // Without a guard the protected segment is empty: a request goes from ordinary to lost.
@@ -270,8 +277,19 @@ export function createWaitingSet(
       set.flush()
       set.epoch += 1
     },
-    trackOrdinary(path) {
-      if (heaps.trackOrdinary(path, lists.ofClass)) set.epoch += 1
+    track(path, segment) {
+      if (heaps.track(path, segment, lists.ofClass)) set.epoch += 1
+    },
+    oldestMs(path) {
+      set.track(path, ALL)
+      const heap = heaps.of(path, ALL)
+      if (heap.size === 0) return Infinity
+      const { slot } = heap.entries[0]!
+      return chunks[slot >> CHUNK_BITS]!.arrivalMs[slot & CHUNK_MASK]!
+    },
+    earliestLostMs(path) {
+      const heap = heaps.of(path, LOST)
+      return heap.size === 0 ? Infinity : heap.entries[0]!.key
     },
   }
   return set

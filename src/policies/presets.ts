@@ -31,6 +31,8 @@ export interface HorizonPolicyOptions {
   /** Another cap controller instead of the throttle. */
   readonly cap?: () => CapController
   readonly workConserving?: boolean
+  /** Refuses what is lost, by event `shed`, instead of letting it wait. Needs triage or `uLost`. @default false */
+  readonly sheds?: boolean
   /** Whether the estimate includes the expected downstream wait. @default true with triage, false without */
   readonly downstreamWait?: boolean
 }
@@ -40,17 +42,28 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
   const { rotation = {}, longPathCap: limit = {}, throttle = {}, triage: lost = {} } = options
   const uGuard = options.uGuard ?? DEFAULT_U_GUARD
   const reserve = options.slotReserve
+  // Under triage a request is lost before it is overdue, and triage says what becomes of it.
+  const endsOverdue = lost === false && limit !== false && limit.protected === 'until-overdue'
+  const capOptions =
+    limit !== false && limit.protected === 'until-overdue' && !endsOverdue
+      ? { ...limit, protected: 'exempt' as const }
+      : limit
   const urgency: UrgencyRule = {
     uGuard,
     uLost: lost === false ? 0 : (lost.uLost ?? (reserve ? RESERVE_U_LOST : defaultTriage.uLost)),
     downstreamWait: options.downstreamWait ?? lost !== false,
+    ...(endsOverdue ? { longOverdue: 'lost' } : {}),
   }
   const filters = (): ViewFilter[] => [
     ...(rotation === false ? [] : [pathRotation(rotation)]),
     ...(uGuard > 0 ? [slackGuard()] : []),
-    ...(limit === false
+    ...(capOptions === false
       ? []
-      : [longPathCap(reserve ? { cap: Math.max(1, (3 * reserve.slots) >> 2), ...limit } : limit)]),
+      : [
+          longPathCap(
+            reserve ? { cap: Math.max(1, (3 * reserve.slots) >> 2), ...capOptions } : capOptions,
+          ),
+        ]),
     ...(lost === false ? [] : [triage(reserve ? { shareFloor: 0 } : lost)]),
     ...(reserve ? [slotReserve({ ...reserve, ...lost })] : []),
   ]
@@ -69,6 +82,7 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
     order: options.order ?? fcfs,
     cap,
     workConserving: options.workConserving ?? true,
+    sheds: options.sheds ?? false,
   }
 }
 

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkIntegrity } from '../../src/core/integrity.js'
 import type { Policy } from '../../src/core/ports.js'
-import { CHUNK_BITS, CHUNK_MASK, ORDINARY, WAITING } from '../../src/core/request-table.js'
+import { LONG, SHORT } from '../../src/core/request-class.js'
+import { CHUNK_BITS, CHUNK_MASK, LOST, ORDINARY, WAITING } from '../../src/core/request-table.js'
 import { createScheduler } from '../../src/core/scheduler.js'
 import {
   feasibleEdfPolicy,
@@ -41,6 +42,7 @@ const operation = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ op: fc.constant('downstream' as const), pick: fc.nat(1000) }),
   },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('handOver' as const), pick: fc.nat(1000) }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('respond' as const), pick: fc.nat(1000) }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('end' as const), pick: fc.nat(1000) }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('preempt' as const), pick: fc.nat(1000) }) },
@@ -72,6 +74,8 @@ const BASE: BruteOptions = {
   shareFloor: 0.05,
   order: 'arrival',
 }
+
+const EVERY_STATE = ['waiting', 'pinned', 'prefill', 'decode', 'handed over', 'downstream']
 
 /** Hides the ordinary requests of some classes in most steps. */
 const hides = (step: number, c: number): boolean => (step * 7 + c * 5) % 4 === 0 || step % 9 === c
@@ -122,16 +126,55 @@ const CASES: readonly (readonly [string, Policy, BruteOptions])[] = [
     horizonPolicy({ order: strictPriority, triage: false }),
     { ...BASE, uLost: 0, downstreamWait: false, shareFloor: null, order: 'class' },
   ],
+  [
+    'default, at most two long in flight, protected ones too',
+    horizonPolicy({ longPathCap: { counts: 'in-flight', protected: 'limited' } }),
+    { ...BASE, capCounts: 'in-flight', capProtected: 'limited' },
+  ],
+  [
+    'in deadline order, protected ones limited',
+    feasibleEdfPolicy({ uGuard: 2, longPathCap: { cap: 1, protected: 'limited' } }),
+    { ...BASE, update: 'none', order: 'deadline', cap: 1, capProtected: 'limited' },
+  ],
+  [
+    'literal, exempt until overdue',
+    literalPolicy({ longPathCap: { counts: 'shared-stage', protected: 'until-overdue' } }),
+    {
+      ...BASE,
+      uLost: 0,
+      downstreamWait: false,
+      update: 'step',
+      capProtected: 'until-overdue',
+      workConserving: false,
+      shareFloor: null,
+    },
+  ],
+  ['default, lost ones refused', horizonPolicy({ sheds: true }), { ...BASE, sheds: true }],
+  [
+    'a priority that grows with age',
+    horizonPolicy({
+      order: { name: 'aged', kind: 'key', key: (list) => list.priority * 100, ageing: 0.5 },
+    }),
+    { ...BASE, order: 'aged class' },
+  ],
   ['default, classes hidden', hidingClasses(horizonPolicy()), { ...BASE, hides }],
 ]
 
-function replay(policy: Policy, options: BruteOptions, operations: readonly Operation[]): void {
+function replay(
+  policy: Policy,
+  options: BruteOptions,
+  operations: readonly Operation[],
+  ownSlos = 64,
+): void {
   const scheduler = createScheduler({
     classes: CLASSES,
     profiler: requestProfiler(PROFILE),
     policy,
     ladder: { totalSms: 142, levels: [40, 64, 80] },
+    capacity: { ownSlos },
   })
+  const shed = new Set<number>()
+  scheduler.events.on('shed', (handle) => shed.add(handle))
   const brute = new BruteForce(options)
   const live: number[] = []
   const responded = new Set<number>()
@@ -145,7 +188,9 @@ function replay(policy: Policy, options: BruteOptions, operations: readonly Oper
     const slot = scheduler.table.slotOf(handle)
     const chunk = scheduler.table.chunks[slot >> CHUNK_BITS]!
     return (
-      chunk.state[slot & CHUNK_MASK] === WAITING && chunk.status[slot & CHUNK_MASK] === ORDINARY
+      chunk.state[slot & CHUNK_MASK] === WAITING &&
+      (chunk.status[slot & CHUNK_MASK] === ORDINARY ||
+        (options.capProtected === 'until-overdue' && chunk.status[slot & CHUNK_MASK] === LOST))
     )
   }
   const admit = (handle: number): void => {
@@ -168,20 +213,42 @@ function replay(policy: Policy, options: BruteOptions, operations: readonly Oper
         )
         const out = new Float64Array(3)
         scheduler.profiler.annotate(operation.c, Float64Array.of(operation.tokens, 0, 0, 0), out)
+        const slot = scheduler.table.slotOf(handle)
+        const chunk = scheduler.table.chunks[slot >> CHUNK_BITS]!
+        // An SLO that shares a bucket is scheduled by the strict side of it, at most an eighth of an octave early.
+        const heldMs = chunk.deadlineMs[slot & CHUNK_MASK]! - now
+        const exactMs = sloMs ?? spec.sloMs
+        expect(heldMs).toBeLessThanOrEqual(exactMs + 1e-6)
+        expect(heldMs).toBeGreaterThanOrEqual((exactMs * 8) / 9 - 1e-6)
+        if (ownSlos > 0) expect(heldMs).toBeCloseTo(exactMs, 6)
         brute.arrive(
           handle,
           operation.c,
           spec.path === 'long',
-          now + (sloMs ?? spec.sloMs),
+          chunk.deadlineMs[slot & CHUNK_MASK]!,
           out[0]! + out[1]!,
+          now,
         )
         live.push(handle)
         break
       }
       case 'step': {
         now += operation.dtMs
+        shed.clear()
         const decision = scheduler.step(now)
         const expected = brute.step(now, scheduler.estimates.slowdown, scheduler.estimates.waitMs)
+        expect(shed).toEqual(expected.shed)
+        for (const handle of shed) live.splice(live.indexOf(handle), 1)
+        const waitingOf = (isLong: boolean) =>
+          brute.requests.filter((r) => r.state === 'waiting' && r.isLong === isLong)
+        for (const path of [SHORT, LONG]) {
+          const among = waitingOf(path === LONG)
+          const waits = among.map((r) => now - r.arrivalMs)
+          expect(scheduler.signals.oldestWaitMs(path)).toBe(Math.max(0, ...waits))
+          const lost = among.filter((r) => expected.lost.has(r.handle))
+          const latest = Math.max(-Infinity, ...lost.map((r) => now - r.deadlineMs))
+          expect(scheduler.signals.latenessMs(path)).toBe(latest)
+        }
         expect(decision.phase).toBe(expected.phase)
         expect(decision.n).toBe(expected.n)
         expect(decision.passed).toBe(expected.passed)
@@ -229,21 +296,28 @@ function replay(policy: Policy, options: BruteOptions, operations: readonly Oper
         break
       }
       case 'downstream': {
-        const handle = pick(operation.pick, 'prefill', 'decode')
+        const handle = pick(operation.pick, 'prefill', 'decode', 'handed over')
         if (handle === undefined || !brute.find(handle).isLong) break
         scheduler.enterDownstream(handle)
         brute.find(handle).state = 'downstream'
         break
       }
+      case 'handOver': {
+        const handle = pick(operation.pick, 'prefill', 'decode', 'handed over')
+        if (handle === undefined || !brute.find(handle).isLong) break
+        scheduler.handedOver(handle)
+        brute.find(handle).state = 'handed over'
+        break
+      }
       case 'respond': {
-        const handle = pick(operation.pick, 'prefill', 'decode', 'downstream')
+        const handle = pick(operation.pick, 'prefill', 'decode', 'handed over', 'downstream')
         if (handle === undefined || responded.has(handle)) break
         scheduler.firstResponse(handle, now)
         responded.add(handle)
         break
       }
       case 'end': {
-        const handle = pick(operation.pick, 'waiting', 'pinned', 'prefill', 'decode', 'downstream')
+        const handle = pick(operation.pick, ...EVERY_STATE)
         if (handle === undefined) break
         if (responded.has(handle)) scheduler.finish(handle)
         else scheduler.cancel(handle)
@@ -289,3 +363,12 @@ test.each(CASES)(
     )
   },
 )
+
+test('the step equals the obvious one where SLOs of single requests share buckets', () => {
+  fc.assert(
+    fc.property(fc.array(operation, { minLength: 1, maxLength: 120, size: 'max' }), (operations) =>
+      replay(horizonPolicy(), BASE, operations, 0),
+    ),
+    { numRuns: runs(40, 10_000) },
+  )
+})

@@ -17,7 +17,12 @@ function rotate(
   const classes = createClassTable(CLASSES)
   const counts = new Int32Array(classes.count * 3)
   const byPath = new Int32Array(6)
-  const signals = createSignals(classes, { counts, byPath })
+  const signals = createSignals(classes, {
+    counts,
+    byPath,
+    oldestMs: () => Infinity,
+    earliestLostMs: () => Infinity,
+  })
   const groups = createGroups(classes)
   const filter = pathRotation(options)
   return waiting.map(([urgent, ordinary], k) => {

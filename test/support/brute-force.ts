@@ -11,7 +11,8 @@ export interface BruteRequest {
   isLong: boolean
   deadlineMs: number
   workMs: number
-  state: 'waiting' | 'pinned' | 'prefill' | 'decode' | 'downstream'
+  state: 'waiting' | 'pinned' | 'prefill' | 'decode' | 'handed over' | 'downstream'
+  arrivalMs: number
   admittedOrdinary: boolean
   pinnedAt: number
 }
@@ -25,14 +26,17 @@ export interface BruteOptions {
   nMax: number
   update: 'cycle' | 'step' | 'none'
   cap: number
-  capCounts: 'prefill' | 'shared-stage'
+  capCounts: 'prefill' | 'shared-stage' | 'in-flight'
+  /** @default 'exempt' */
+  capProtected?: 'exempt' | 'until-overdue' | 'limited'
+  sheds?: boolean
   workConserving: boolean
   /** null: no triage. */
   shareFloor: number | null
   /** Slots of the engine and how many lost requests leave free; the floor then counts slot time, 200 steps a request. */
   slots?: number
   reserve?: number
-  order: 'arrival' | 'deadline' | 'class'
+  order: 'arrival' | 'deadline' | 'class' | 'aged class'
   /** Whether a filter hides the ordinary requests of a class in a step. */
   hides?: (step: number, classIndex: number) => boolean
 }
@@ -45,6 +49,7 @@ export interface BruteStep {
   passed: boolean
   protected: Set<number>
   lost: Set<number>
+  shed: Set<number>
 }
 
 export class BruteForce {
@@ -68,6 +73,7 @@ export class BruteForce {
     isLong: boolean,
     deadlineMs: number,
     workMs: number,
+    arrivalMs: number,
   ): void {
     this.requests.push({
       handle,
@@ -77,6 +83,7 @@ export class BruteForce {
       deadlineMs,
       workMs: bucketMs[bucketOf(workMs)]!,
       state: 'waiting',
+      arrivalMs,
       admittedOrdinary: false,
       pinnedAt: -1,
     })
@@ -106,11 +113,16 @@ export class BruteForce {
     const o = this.options
     const estimate = (r: BruteRequest): number =>
       slowdown[r.classIndex]! * r.workMs + (o.downstreamWait ? waitMs[r.classIndex]! : 0)
-    const waiting = this.requests.filter((r) => r.state === 'waiting')
+    let waiting = this.requests.filter((r) => r.state === 'waiting')
+    const isOver = (r: BruteRequest): boolean => o.capProtected === 'until-overdue' && r.isLong
     const isLost = (r: BruteRequest): boolean =>
-      o.uLost > 0 && r.deadlineMs - nowMs < o.uLost * estimate(r)
+      (o.uLost > 0 && r.deadlineMs - nowMs < o.uLost * estimate(r)) ||
+      (o.uLost === 0 && isOver(r) && r.deadlineMs < nowMs)
     const isProtected = (r: BruteRequest): boolean =>
       !isLost(r) && o.uGuard > 0 && r.deadlineMs - nowMs < o.uGuard * estimate(r)
+    const shed = o.sheds === true ? waiting.filter(isLost).map((r) => r.handle) : []
+    for (const handle of shed) this.remove(handle)
+    waiting = waiting.filter((r) => !shed.includes(r.handle))
     const lost = waiting.filter(isLost)
     const urgent = waiting.filter(isProtected)
     const ordinary = waiting.filter((r) => !isLost(r) && !isProtected(r))
@@ -131,16 +143,25 @@ export class BruteForce {
     const step = this.k++
     const open = ordinary.filter((r) => !o.hides?.(step, r.classIndex))
 
+    const holds = {
+      prefill: ['prefill'],
+      'shared-stage': ['prefill', 'decode', 'handed over'],
+      'in-flight': ['prefill', 'decode', 'handed over', 'downstream'],
+    }[o.capCounts]
+    const countsAll = o.capCounts === 'in-flight' || o.capProtected === 'limited'
     const held = this.requests.filter(
-      (r) =>
-        r.isLong &&
-        r.admittedOrdinary &&
-        (r.state === 'prefill' || (o.capCounts === 'shared-stage' && r.state === 'decode')),
+      (r) => r.isLong && (countsAll || r.admittedOrdinary) && holds.includes(r.state),
     ).length
+    const isOver0 = o.capProtected === 'until-overdue' && o.uLost === 0
     const room = Math.max(0, o.cap - held)
     const byDeadline = (a: BruteRequest, b: BruteRequest): number =>
       a.deadlineMs - b.deadlineMs || a.seq - b.seq
-    const capped = long(open).sort(byDeadline).slice(0, room)
+    /** What is limited before the ordinary ones. */
+    const first = o.capProtected === 'limited' ? long(urgent) : isOver0 ? long(lost) : []
+    const firstOpen = first.sort(byDeadline).slice(0, room)
+    const capped = long(open)
+      .sort(byDeadline)
+      .slice(0, Math.max(0, room - first.length))
     let shown: BruteRequest[] = []
     if (phase !== 'long') shown.push(...short(open))
     if (phase !== 'short') shown.push(...capped)
@@ -149,17 +170,20 @@ export class BruteForce {
       passed = true
       shown = phase === 'short' ? [...capped] : short(open)
     }
-    shown.push(...urgent)
+    shown.push(...(o.capProtected === 'limited' ? [...short(urgent), ...firstOpen] : urgent))
+    // Overdue ones are no longer protected: the rotation hides them, and the cap limits them.
+    if (isOver0 && phase !== 'short') shown.push(...firstOpen)
 
     const inFlight = this.requests.filter(
-      (r) =>
-        r.isLong && (r.state === 'prefill' || r.state === 'decode' || r.state === 'downstream'),
+      (r) => r.isLong && r.state !== 'waiting' && r.state !== 'pinned',
     ).length
     let rescued: BruteRequest[] = []
     let demoted: BruteRequest[] = []
     if (o.shareFloor !== null) {
       const slots = o.slots ?? Number.POSITIVE_INFINITY
-      const inSlots = this.requests.filter((r) => r.state === 'prefill' || r.state === 'decode')
+      const inSlots = this.requests.filter((r) =>
+        ['prefill', 'decode', 'handed over'].includes(r.state),
+      )
       const free = Math.max(0, slots - inSlots.length - (o.reserve ?? 0))
       demoted = [
         ...short(lost).sort(byDeadline).slice(0, free),
@@ -177,9 +201,7 @@ export class BruteForce {
     const pinned = this.requests
       .filter((r) => r.state === 'pinned')
       .sort((a, b) => b.pinnedAt - a.pinnedAt)
-    const running = this.requests.some(
-      (r) => r.state === 'prefill' || r.state === 'decode' || r.state === 'downstream',
-    )
+    const running = this.requests.some((r) => r.state !== 'waiting' && r.state !== 'pinned')
     if (
       o.workConserving &&
       !running &&
@@ -188,6 +210,11 @@ export class BruteForce {
       shown = [...waiting]
     shown.sort((a, b) => {
       if (o.order === 'deadline') return byDeadline(a, b)
+      if (o.order === 'aged class')
+        return (
+          a.classIndex * 100 + 0.5 * a.arrivalMs - (b.classIndex * 100 + 0.5 * b.arrivalMs) ||
+          a.seq - b.seq
+        )
       if (o.order === 'class') return a.classIndex - b.classIndex || a.seq - b.seq
       return a.seq - b.seq
     })
@@ -202,6 +229,7 @@ export class BruteForce {
       passed,
       protected: new Set(urgent.map((r) => r.handle)),
       lost: new Set(lost.map((r) => r.handle)),
+      shed: new Set(shed),
     }
   }
 }
