@@ -4,12 +4,27 @@
  */
 import { readFileSync } from 'node:fs'
 import { HorizonError } from '../core/errors.js'
-import { type ReadPipeline, readPipeline } from '../deploy/index.js'
+import {
+  type HardwareKind,
+  type ReadPipeline,
+  readHardware,
+  readPipeline,
+} from '../deploy/index.js'
 
 /** Largest pipeline file that is read, in bytes. */
 const MAX_BYTES = 4 * 2 ** 20
 
 export function loadPipeline(file: string): ReadPipeline & { readonly file: string } {
+  return { ...readPipeline(readText(file, 'a pipeline'), file), file }
+}
+
+/** Kinds of GPU that a user describes. */
+export function loadHardware(file: string): Readonly<Record<string, HardwareKind>> {
+  return readHardware(readText(file, 'a hardware file'), file)
+}
+
+/** The text of a small file, or an error that says what is wrong with it. */
+export function readText(file: string, what: string): string {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -20,11 +35,11 @@ export function loadPipeline(file: string): ReadPipeline & { readonly file: stri
     })
   }
   if (text.length > MAX_BYTES)
-    throw new HorizonError('ERR_CLI_FILE', `${file} is too large for a pipeline`, {
+    throw new HorizonError('ERR_CLI_FILE', `${file} is too large for ${what}`, {
       expected: `at most ${MAX_BYTES} bytes`,
       got: text.length,
     })
-  return { ...readPipeline(text, file), file }
+  return text
 }
 
 /** Version of this package. */

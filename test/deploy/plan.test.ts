@@ -11,6 +11,7 @@ import {
   ganttHtml,
   machine,
   plan,
+  readHardware,
   readPipeline,
   renderPlans,
 } from '../../src/deploy/index.js'
@@ -105,6 +106,28 @@ test.each([
   expect(messageOf(() => machine(options))).toContain(code)
 })
 
+test.each(['h20', 'gb10', 'H100', 'h1oo'])(
+  'hardware %s is unknown, so nothing is promised',
+  (hardware) => {
+    const said = messageOf(() => machine({ gpus: 1, hardware }))
+    expect(said).toContain('ERR_DEPLOY_HARDWARE')
+    expect(said).toContain('a100, h100, h200, b200, mi355x, rtxpro6000')
+    if (/^h1/i.test(hardware)) expect(said).toContain("Did you mean 'h100'?")
+  },
+)
+
+test('a file describes other kinds; where the host shares the memory, stages get what it leaves', () => {
+  const kinds = readHardware(
+    '{ gb10: { memoryGiB: 119, gibPerSecond: 20, hostGiB: 35 } }',
+    'h.yaml',
+  )
+  const { gpus } = machine({ gpus: 1, hardware: 'gb10', kinds })
+  expect(gpus[0]).toEqual({ hardware: 'gb10', memoryGiB: 84, totalGiB: 119, host: 0 })
+  expect(messageOf(() => readHardware('{ gb10: { memoryGiB: -1 } }', 'h.yaml'))).toContain(
+    'h.yaml: gb10.memoryGiB',
+  )
+})
+
 test('heterogeneous GPUs: each node goes to the kind that serves the objective', () => {
   const { graph } = readPipeline(`
 name: two-kinds
@@ -115,8 +138,9 @@ edges: [{ from: a, to: b, mode: streaming, transferMs: 1 }]
 entries: [a]
 outputs: [{ node: b }]
 `)
-  const best = plan(graph, machine({ gpus: 2, hardware: 'fast:1,slow:1' }), { objective: 'rate' })
-    .plans[0]!
+  const best = plan(graph, machine({ gpus: 2, hardware: 'fast:1,slow:1', memoryGiB: 80 }), {
+    objective: 'rate',
+  }).plans[0]!
   expect(best.placement).toEqual({ a: [0], b: [1] })
   expect(best.periodMs).toBe(14)
   expect(best.optimal).toBe(true)

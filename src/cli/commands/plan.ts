@@ -21,7 +21,7 @@ import {
   type TaskGraph,
 } from '../../deploy/index.js'
 import { type CliCommand, EXIT } from '../command.js'
-import { loadPipeline } from '../load-pipeline.js'
+import { loadHardware, loadPipeline } from '../load-pipeline.js'
 
 const OBJECTIVES = ['latency', 'rate', 'pareto'] as const
 const TARGETS = ['vllm-omni', 'sglang-omni', 'mermaid'] as const
@@ -36,11 +36,13 @@ export const command: CliCommand = {
       .requiredOption('--gpus <n>', 'GPUs to use')
       .option('--hardware <kinds>', "such as 'b200', or 'b200:4,h100:4'", 'any')
       .option('--memory <gib>', 'memory of a GPU in GiB, instead of the preset of its kind')
+      .option('--hardware-file <file>', 'kinds of GPU of your own, in YAML')
       .option('--gpus-per-host <n>', 'GPUs of one host', '8')
       .option('--objective <objective>', `one of ${OBJECTIVES.join(', ')}`, 'pareto')
       .option('--min-rate <rate>', "floor under the rate, in the pipeline's unit per second")
       .option('--overlap <rule>', `how groups may overlap: ${OVERLAPS.join(', ')}`, 'nested')
       .option('--nodes <n>', 'partial placements to look at before giving up the proof', '300000')
+      .option('--seconds <n>', 'stop after this many seconds with the best plan so far and its gap')
       .option('--seed <n>', 'seed of the part that is not exhaustive', '1')
       .option('--emit <target>', `print the first plan for ${TARGETS.join(', ')}`)
       .option('--out <dir>', 'write what --emit prints, a Gantt chart and a Chrome trace there')
@@ -54,14 +56,22 @@ export const command: CliCommand = {
       gpus: number('--gpus', options.gpus),
       hardware: String(options.hardware),
       gpusPerHost: number('--gpus-per-host', options.gpusPerHost),
+      ...(options.hardwareFile !== undefined && {
+        kinds: loadHardware(String(options.hardwareFile)),
+      }),
       ...(options.memory !== undefined && { memoryGiB: number('--memory', options.memory) }),
     })
+    if (gpus.gpus.some((gpu) => !Number.isFinite(gpu.memoryGiB)) && needsMemory(graph))
+      io.err(
+        "no memory is checked: hardware 'any' has none; name the GPUs with --hardware or give --memory\n",
+      )
     const result = plan(graph, gpus, {
       objective,
       locate,
       overlap: oneOf('--overlap', OVERLAPS, options.overlap),
       nodes: number('--nodes', options.nodes),
       seed: number('--seed', options.seed),
+      ...(options.seconds !== undefined && deadline(number('--seconds', options.seconds))),
       ...(options.minRate !== undefined && {
         minRatePerSec: number('--min-rate', options.minRate),
       }),
@@ -76,7 +86,12 @@ export const command: CliCommand = {
     const files = emit === undefined ? [] : emitted(emit, graph, gpus, first)
     if (options.out !== undefined) write(String(options.out), graph, first, files, io.err)
     if (options.json === true) {
-      const body = { plans: result.plans.map(planRow), ...(files.length > 0 && { files }) }
+      const { front } = result
+      const body = {
+        plans: result.plans.map(planRow),
+        ...(front && { front }),
+        ...(files.length > 0 && { files }),
+      }
       io.out(`${JSON.stringify(body)}\n`)
     } else if (emit !== undefined && options.out === undefined) {
       for (const [index, file] of files.entries())
@@ -88,6 +103,16 @@ export const command: CliCommand = {
     } else io.out(renderPlans(graph, result))
     return EXIT.ok
   },
+}
+
+/** True from so many seconds on. */
+function deadline(seconds: number): { readonly expired: () => boolean } {
+  const endMs = performance.now() + seconds * 1000
+  return { expired: () => performance.now() >= endMs }
+}
+
+function needsMemory(graph: TaskGraph): boolean {
+  return graph.tasks.some(({ node }) => typeof node.memoryGiB === 'object' || node.memoryGiB > 0)
 }
 
 function emitted(

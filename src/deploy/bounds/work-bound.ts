@@ -1,9 +1,10 @@
 /**
  * @module
  * A bound the path bound misses when parallel branches share a GPU: everything that the first chunk waits for and that
- * stands on one GPU runs there one after another, after the batch is ready. Ours, for ranking placements; for a chain
- * it is never above the path bound.
+ * stands on one GPU runs there one after another, after the batch is ready and after what it waits for itself. Ours, for
+ * ranking placements; for a chain it is never above the path bound.
  */
+import { serialFirstOutput, serialScratch, serialShape } from './serial-start.js'
 import type { TimedGraph } from './timed-graph.js'
 
 export interface WorkBound {
@@ -34,7 +35,20 @@ export function workBound(graph: TimedGraph, needed = firstChunkNodes(graph)): W
   work.forEach((value, index) => {
     if (value > work[resource]!) resource = index
   })
-  return { firstOutputMs: work[resource] ?? 0, resource }
+  const workMs = work[resource] ?? 0
+  const output = graph.outputs[0]!
+  const shape = serialShape(graph.edges, graph.entries, output, needed)
+  if (!needed[output] || !shape.worth) return { firstOutputMs: workMs, resource }
+  const lagMs = graph.edges.map((edge) => edge.kappaMs)
+  const firstOutputMs = serialFirstOutput(
+    shape,
+    graph.edges,
+    graph.tauMs,
+    lagMs,
+    (node) => graph.resources[node]!,
+    serialScratch(graph.tauMs.length, graph.resourceCount),
+  )
+  return { firstOutputMs: Math.max(workMs, firstOutputMs), resource }
 }
 
 function closure(

@@ -12,6 +12,8 @@ import { assign, type SearchState, unassign } from './search-state.js'
 export interface BranchBudget {
   /** Partial placements looked at; shared by whoever holds this record. */
   nodes: number
+  /** Asked every few hundred of them; true ends the search as an empty budget does. */
+  readonly expired?: (() => boolean) | undefined
 }
 
 export interface BranchOptions {
@@ -46,6 +48,7 @@ export function branchAndBound(
       for (const gpus of candidateGroups(state, spec, options.overlap, overstep)) {
         if (budget.nodes <= 0) return false
         budget.nodes -= 1
+        if (budget.nodes % 256 === 0 && budget.expired?.() === true) budget.nodes = 0
         const undo = assign(state, unit, option, gpus)
         let score = scorer.score(state, capOf())
         const whole = depth === order.length - 1

@@ -8,7 +8,7 @@
  * With `overstep`, memory is no limit (for naming what is missing).
  */
 import { HorizonError } from '../../core/errors.js'
-import type { Machine } from '../bounds/machine.js'
+import { widestHost } from '../bounds/machine.js'
 import { type GpuPool, gpuPools } from './gpu-pools.js'
 import { addedGiB, type SearchState } from './search-state.js'
 import type { UnitOption } from './units.js'
@@ -102,12 +102,4 @@ function anySets(pool: GpuPool, degree: number, found: (readonly number[])[]): v
       visit(index + 1, [...taken, ...gpus!.slice(0, take)])
   }
   visit(0, [])
-}
-
-/** GPUs of a kind on the host that has most of them. */
-function widestHost(machine: Machine, hardware: string): number {
-  const sizes = new Map<number, number>()
-  for (const gpu of machine.gpus)
-    if (gpu.hardware === hardware) sizes.set(gpu.host, (sizes.get(gpu.host) ?? 0) + 1)
-  return Math.max(0, ...sizes.values())
 }

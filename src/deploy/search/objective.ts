@@ -5,8 +5,11 @@
 import type { Score } from './scorer.js'
 
 export interface Objective {
-  /** `memory` looks for the placement that oversteps the GPUs' memory least; only for saying what is missing. */
-  readonly kind: 'latency' | 'rate' | 'memory'
+  /**
+   * `memory` looks for the placement that oversteps the GPUs' memory least; only for saying what is missing. `corner` is
+   * `latency`, where a placement counts with one of its two ends alone: its lowest latency, or its shortest period.
+   */
+  readonly kind: 'latency' | 'rate' | 'corner' | 'memory'
   /** Longest period allowed, in ms (a floor on the rate). @default unlimited */
   readonly maxPeriodMs?: number
 }
@@ -21,7 +24,10 @@ export type Key = readonly number[]
 export function keyOf(objective: Objective, score: Score): Key {
   if (objective.kind === 'memory')
     return [score.excessGiB, score.periodMs, score.firstOutputMs, score.gpus]
-  return objective.kind === 'rate'
+  const atItsPeriod = objective.kind === 'rate' || (objective.kind === 'corner' && !score.settled)
+  if (objective.kind === 'corner' && atItsPeriod)
+    return [score.firstOutputMs, score.periodMs, score.stallMs, score.gpus]
+  return atItsPeriod
     ? [score.periodMs, score.firstOutputMs, score.stallMs, score.gpus]
     : [score.latencyMs, score.latencyPeriodMs, score.stallMs, score.gpus]
 }

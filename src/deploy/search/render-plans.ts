@@ -4,7 +4,7 @@
  */
 import type { TaskGraph } from '../ir/task-graph.js'
 import { describePlacement, ms } from './explain.js'
-import type { Plan, PlanResult } from './plan.js'
+import type { Front, Plan, PlanResult } from './plan.js'
 
 /** One plan in the JSON answer of the CLI. */
 export interface PlanRow {
@@ -52,7 +52,15 @@ export function renderPlans(graph: TaskGraph, result: PlanResult): string {
   const lines = table([head, ...rows])
   const reasons = result.plans.map((plan, index) => `${index + 1}. ${plan.why}`)
   const front = result.plans.length > 1 ? ['', paretoChart(graph, result.plans)] : []
-  return `${[...lines, ...front, '', ...reasons].join('\n')}\n`
+  const missing = result.front === undefined ? [] : ['', frontLine(result.front)]
+  return `${[...lines, ...front, ...missing, '', ...reasons].join('\n')}\n`
+}
+
+/** What is known of the points that a front lacks. */
+export function frontLine({ complete, gap, latencyGap, periodGap }: Front): string {
+  if (complete) return 'The front is complete: nothing that can be scheduled is missing.'
+  const percent = (value: number): string => `${(value * 100).toFixed(1)} %`
+  return `The front may lack points that are up to ${percent(gap)} better in latency and period at once; its lowest latency is at most ${percent(latencyGap)}, its shortest period at most ${percent(periodGap)} from the best possible.`
 }
 
 /** The front as characters: latency to the right, rate upward. */

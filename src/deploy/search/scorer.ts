@@ -5,6 +5,7 @@
  */
 import type { Machine } from '../bounds/machine.js'
 import { timeOf } from '../bounds/placement.js'
+import { serialFirstOutput, serialScratch, serialShape } from '../bounds/serial-start.js'
 import { repeats, type TaskGraph } from '../ir/task-graph.js'
 import { elementaryCycles } from './elementary-cycles.js'
 import type { SearchState } from './search-state.js'
@@ -18,6 +19,8 @@ export interface Score {
   /** The lowest first output at any period up to the limit, and the shortest period that gives it, in ms. */
   readonly latencyMs: number
   readonly latencyPeriodMs: number
+  /** Whether no longer period lowers that first output any more; false where the limit cuts it off. */
+  readonly settled: boolean
   /** Work of request- and event-rate nodes that interrupts per-batch work on a shared GPU when it comes, in ms. */
   readonly stallMs: number
   readonly gpus: number
@@ -31,6 +34,10 @@ export interface Scorer {
   /** False when cycles are too many to list, so that `cycleBound` must be asked once a placement is whole. */
   readonly cyclesListed: boolean
 }
+
+/** Above this many tasks branches that share a GPU are priced by their sum alone: a look must stay cheap. */
+const MAX_SERIAL = 24
+const NOWHERE: readonly number[] = []
 
 export function scorer(graph: TaskGraph, machine: Machine, units: readonly Unit[]): Scorer {
   const count = graph.tasks.length
@@ -66,6 +73,9 @@ export function scorer(graph: TaskGraph, machine: Machine, units: readonly Unit[
   const entry = new Uint8Array(count)
   for (const index of graph.entries) entry[index] = 1
   const needed = firstChunk(graph)
+  const shape = serialShape(graph.dependences, graph.entries, graph.outputs[0]!, needed)
+  const serial = count <= MAX_SERIAL && shape.worth && needed[graph.outputs[0]!] === true
+  const scratch = serialScratch(count, machine.gpus.length)
   const tau = new Float64Array(count)
   const lag = new Float64Array(graph.dependences.length)
   const start = new Float64Array(count)
@@ -190,6 +200,19 @@ export function scorer(graph: TaskGraph, machine: Machine, units: readonly Unit[
       }
       let floorMs = 0
       for (const value of work) if (value > floorMs) floorMs = value
+      if (serial) {
+        const standsOn = (task: number): readonly number[] => {
+          const unit = unitOf[task]!
+          return unit === -1 || state.group[unit] === -1
+            ? NOWHERE
+            : state.groups[state.group[unit]!]!.gpus
+        }
+        const { dependences } = graph
+        floorMs = Math.max(
+          floorMs,
+          serialFirstOutput(shape, dependences, tau, lag, standsOn, scratch),
+        )
+      }
       start.fill(Number.NEGATIVE_INFINITY)
       sweep()
       const directMs = Math.max(floorMs, outputAt(Number.POSITIVE_INFINITY))
@@ -199,6 +222,7 @@ export function scorer(graph: TaskGraph, machine: Machine, units: readonly Unit[
           firstOutputMs: directMs,
           latencyMs: directMs,
           latencyPeriodMs: periodMs,
+          settled: true,
           stallMs,
           gpus,
           excessGiB,
@@ -206,12 +230,24 @@ export function scorer(graph: TaskGraph, machine: Machine, units: readonly Unit[
       const firstOutputMs = Math.max(floorMs, pressed(periodMs))
       let latencyMs = firstOutputMs
       let latencyPeriodMs = periodMs
+      let settled = true
       if (firstOutputMs > directMs * (1 + 1e-9)) {
         // Later chunks and earlier batches press on the first output, and let go as the period grows.
-        latencyPeriodMs = Math.max(periodMs, Math.min(limitMs, calm(periodMs, directMs)))
+        const calmMs = calm(periodMs, directMs)
+        settled = calmMs <= limitMs * (1 + 1e-9)
+        latencyPeriodMs = Math.max(periodMs, Math.min(limitMs, calmMs))
         latencyMs = Math.max(floorMs, pressed(latencyPeriodMs))
       }
-      return { periodMs, firstOutputMs, latencyMs, latencyPeriodMs, stallMs, gpus, excessGiB }
+      return {
+        periodMs,
+        firstOutputMs,
+        latencyMs,
+        latencyPeriodMs,
+        settled,
+        stallMs,
+        gpus,
+        excessGiB,
+      }
     },
   }
 

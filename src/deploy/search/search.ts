@@ -6,6 +6,7 @@
 import { cycleBound } from '../bounds/cycle-bound.js'
 import { deploymentBounds, lowestLatency } from '../bounds/deployment-bounds.js'
 import type { Machine } from '../bounds/machine.js'
+import { pathBound } from '../bounds/path-bound.js'
 import { applyPlacement, type Placement, timeOf } from '../bounds/placement.js'
 import type { TaskGraph } from '../ir/task-graph.js'
 import { scheduleAt } from '../schedule/cyclic-schedule.js'
@@ -35,6 +36,8 @@ export interface SearchOptions {
   readonly beamWidth?: number
   /** @default 1 */
   readonly seed?: number
+  /** Asked now and then: once true, the search ends with what it has. @default never */
+  readonly expired?: () => boolean
 }
 
 export interface SearchResult {
@@ -66,7 +69,8 @@ export function search(
   const order = units.map((_, unit) => unit).sort((a, b) => weight(units[b]!) - weight(units[a]!))
   const finish = scores.cyclesListed
     ? (_: SearchState, score: Score) => score
-    : (state: SearchState, score: Score) => finishByBounds(graph, machine, state, score)
+    : (state: SearchState, score: Score) =>
+        finishByBounds(graph, machine, state, score, objective.maxPeriodMs)
   const branch: BranchOptions = { objective, overlap, finish }
   const root = emptyState(units, machine)
   const rootKey = keyOf(objective, scores.score(root))
@@ -80,7 +84,7 @@ export function search(
   beamSearch(root, order, scores, best, branch, options.beamWidth ?? (units.length > 16 ? 8 : 24))
   // A part of the budget for the proof; if that does not do, the rest improves the answer.
   const part = Math.ceil(total / (units.length > 16 ? 8 : 2))
-  const proof = { nodes: part }
+  const proof = { nodes: part, expired: options.expired }
   const complete = branchAndBound(root, order, scores, best, branch, proof)
   budget.nodes -= part - proof.nodes
   const random = seededRandom(options.seed ?? 1).uniform
@@ -139,10 +143,10 @@ export function search(
       scheduled = offer(stateOf(units, machine, assignment))
       budget.nodes = Math.min(budget.nodes, total / 20)
     }
-    while (budget.nodes > 0) {
+    while (budget.nodes > 0 && options.expired?.() !== true) {
       const free = neighbourhood(best.found[0]!, units, machine, random)
       const state = stateOf(units, machine, best.found[0]!.assignment, (unit) => !free.has(unit))
-      const share = { nodes: Math.min(budget.nodes, 4000) }
+      const share = { nodes: Math.min(budget.nodes, 4000), expired: options.expired }
       const given = share.nodes
       branchAndBound(
         state,
@@ -228,19 +232,19 @@ function finishByBounds(
   machine: Machine,
   state: SearchState,
   score: Score,
+  limitMs = Number.POSITIVE_INFINITY,
 ): Score {
   const placement: Record<string, readonly number[]> = {}
   for (const [index, unit] of state.units.entries())
     for (const task of unit.tasks)
       placement[graph.tasks[task]!.path] = state.groups[state.group[index]!]!.gpus
   const timed = applyPlacement(graph, machine, placement)
-  const { periodMs, firstOutputMs } = deploymentBounds(timed)
+  const { periodMs, firstOutputMs, work } = deploymentBounds(timed)
   const calm = lowestLatency(timed, periodMs)
-  return {
-    ...score,
-    periodMs,
-    firstOutputMs,
-    latencyMs: calm.firstOutputMs,
-    latencyPeriodMs: calm.periodMs,
-  }
+  const settled = calm.periodMs <= limitMs * (1 + 1e-9)
+  const latencyPeriodMs = settled ? calm.periodMs : Math.max(periodMs, limitMs)
+  const latencyMs = settled
+    ? calm.firstOutputMs
+    : Math.max(work.firstOutputMs, pathBound(timed, latencyPeriodMs).firstOutputMs)
+  return { ...score, periodMs, firstOutputMs, latencyMs, latencyPeriodMs, settled }
 }

@@ -4,7 +4,7 @@
  * are the (hardware, degree) pairs at which every task of it has a time and fits the memory of a GPU.
  */
 import { HorizonError } from '../../core/errors.js'
-import type { Machine } from '../bounds/machine.js'
+import { type Machine, widestHost } from '../bounds/machine.js'
 import { ownMemoryGiB, timeOf } from '../bounds/placement.js'
 import { dotted, type Locate } from '../ir/build-task-graph.js'
 import type { TaskGraph } from '../ir/task-graph.js'
@@ -79,6 +79,13 @@ function unitOf(
         refused.push(`${degree} x ${hardware} needs ${degree} GPUs, the budget has ${gpus.length}`)
         continue
       }
+      const widest = widestHost(machine, hardware)
+      if (degree > widest && tasks.some((task) => staysOnHost(graph, task))) {
+        refused.push(
+          `${degree} x ${hardware} needs ${degree} GPUs on one host, the largest has ${widest}`,
+        )
+        continue
+      }
       if (degree > holding) {
         const most = Math.max(...gpus.map((gpu) => gpu.memoryGiB))
         refused.push(
@@ -110,6 +117,12 @@ function unitOf(
     'ERR_DEPLOY_BUDGET',
     `${locate(at)}: the budget cannot hold ${plural(tasks)} ${name}: ${refused.join('; ')}`,
   )
+}
+
+/** Stages of an engine are started on one host, and tensor parallelism speaks in every layer: neither spans hosts. */
+function staysOnHost(graph: TaskGraph, task: number): boolean {
+  const { node } = graph.tasks[task]!
+  return node.kind === 'engine' || node.parallel.includes('tensor')
 }
 
 /** Degrees at which every task of a unit has a time. */

@@ -10,6 +10,8 @@ export interface RandomPipelineOptions {
   readonly hardware?: readonly string[]
   /** Only edges inside a batch and self edges: what a linear program can say without multiplying T by lambda paths. */
   readonly plain?: boolean
+  /** Two nodes release chunks, one each. */
+  readonly twoOutputs?: boolean
   /** States that take no memory and can be moved. */
   readonly stateless?: boolean
 }
@@ -72,13 +74,19 @@ export function randomPipeline(seed: number, options: RandomPipelineOptions): Pi
         transferMs: int(3) * int(5),
       })
   }
+  const two = options.twoOutputs === true && names.length > 1
   return definePipeline({
     name: `random-${seed}`,
-    chunksPerBatch: 1 + int(3),
+    chunksPerBatch: two ? 2 : 1 + int(3),
     states,
     nodes,
     edges,
     entries: [names[0]!],
-    outputs: [{ node: names.at(-1)! }],
+    outputs: two
+      ? [
+          { node: names.at(-2)!, chunks: 1 },
+          { node: names.at(-1)!, chunks: 1 },
+        ]
+      : [{ node: names.at(-1)! }],
   })
 }
