@@ -95,8 +95,9 @@ export {
   type Simulation,
 } from './simulation.js'
 export type { GroupSummary, Percentiles, RunSummary } from './summary.js'
-export { parseTrace, type ReadTraceOptions, readTrace } from './traces/read-trace.js'
-export { firstRequests, type Trace } from './traces/trace.js'
+export { parseTrace, type ReadTraceOptions } from './traces/read-trace.js'
+export { readTrace } from './traces/read-trace-file.js'
+export { firstRequests, type TimeUnit, type Trace } from './traces/trace.js'
 export { type EngineSettings, engineSettings } from './vllm/engine-settings.js'
 export type { ErrorSummary, MetricError } from './vllm/error-summary.js'
 export type { FitRun } from './vllm/fit.js'

@@ -150,3 +150,29 @@ test.each(['simulate', 'report'])('%s --help exits with 0', async (name) => {
   expect(code).toBe(EXIT.ok)
   expect(out).toContain('Usage')
 })
+
+test('a report that cannot be written is refused before anything is simulated', async () => {
+  const path = join(folder, 'no', 'such', 'folder', 'report.html')
+  // A rate that would take for ever, were it begun.
+  const { code, err } = await cli('simulate', '--requests', '10000000', '--report', path)
+  expect(code).toBe(EXIT.badInput)
+  expect(err).toContain('ERR_CLI_WRITE')
+  expect((await cli('simulate', '--requests', '10000000', '--report', folder)).err).toContain(
+    'it is a folder',
+  )
+})
+
+test('a trace takes its options; what looks wrong about it is said beside the result', async () => {
+  const path = join(folder, 'seconds.jsonl')
+  const row = (t: string) => `{"timestamp": ${t}, "input_length": 9, "output_length": 4}`
+  writeFileSync(path, [row('5.0'), row('3.5'), row('9.0')].join('\n'))
+  const common = ['simulate', ...MODEL, '--trace', path, '--policies', 'edf', '--json', '--sort']
+  const doubtful = await cli(...common)
+  expect(doubtful.err).toContain('warning: seconds.jsonl')
+  expect(JSON.parse(doubtful.out).workload.notes.join()).toContain('--time-unit')
+  const sure = await cli(...common, '--time-unit', 's', '--requests', '2')
+  expect([sure.code, sure.err]).toEqual([EXIT.ok, ''])
+  expect(JSON.parse(sure.out).workload.requests).toBe(2)
+  expect((await cli(...common, '--time-unit', 'h')).code).toBe(EXIT.badInput)
+  expect((await cli('simulate', '--sort')).err).toContain('--sort')
+})

@@ -24,7 +24,7 @@ import {
 } from '../../sim/index.js'
 import { readChartLibrary } from '../chart-library.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
-import { writeText } from '../files.js'
+import { expectWritable, writeText } from '../files.js'
 import { numberOption } from '../number-option.js'
 import { createProgressBar } from '../progress-bar.js'
 
@@ -76,6 +76,8 @@ async function run(
   mkdirSync(dirname(path), { recursive: true })
   const store = createResultStore(path)
   const bar = createProgressBar(io)
+  for (const path of [options.markdown, options.page])
+    if (path !== undefined) expectWritable(resolve(String(path)))
   runJobs(
     lab,
     store,

@@ -12,7 +12,6 @@ import {
   calibrate,
   collect,
   DEFAULT_POLICIES,
-  firstRequests,
   GPUS,
   type GpuName,
   generateWorkload,
@@ -32,11 +31,12 @@ import {
   simulatedTarget,
   TEXT_LENGTHS,
   type TextLengthsName,
+  type TimeUnit,
   type Workload,
 } from '../../sim/index.js'
 import { readChartLibrary } from '../chart-library.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
-import { writeText } from '../files.js'
+import { expectWritable, writeText } from '../files.js'
 import { numberOption, numberRecord, optionName, parseNumber } from '../number-option.js'
 import { createProgressBar } from '../progress-bar.js'
 import { attainmentText } from '../simulation-text.js'
@@ -59,8 +59,13 @@ function configure(command: Command): void {
       '--config <path>',
       'compare the policy of a configuration file too, under the name "config"',
     )
-    .option('--trace <path>', 'replay a trace: Azure, Mooncake, or plain CSV or JSON lines')
+    .option(
+      '--trace <path>',
+      'replay a trace: Azure, BurstGPT, Bailian, Mooncake, or plain CSV or JSON lines; gzip too; - for standard input',
+    )
     .option('--skip-bad', 'leave broken lines of the trace out and count them')
+    .option('--sort', 'put the requests of the trace in order of their times')
+    .option('--time-unit <unit>', 's or ms, where the trace does not say it and its form misleads')
     .option(
       '--rate <r>',
       'requests per second; "trace" keeps the times of a trace (default: 0.35, or "trace" with --trace)',
@@ -82,6 +87,8 @@ function configure(command: Command): void {
 
 async function run(_args: readonly string[], given: Options, io: CliIo): Promise<number> {
   const options: Options = given.demo === true ? { ...given, ...demoDefaults(given) } : given
+  const report = options.report === undefined ? undefined : resolve(String(options.report))
+  if (report !== undefined) expectWritable(report)
   const cases = [
     ...policyCases(String(options.policies).split(',')),
     ...(await configCase(options)),
@@ -90,7 +97,7 @@ async function run(_args: readonly string[], given: Options, io: CliIo): Promise
   const overrides =
     options.set === undefined ? {} : numberRecord(String(options.set), '--set', { min: 0 })
   const spec = omniSpec(options.gpu as GpuName, options.model as ModelName, overrides)
-  const workload = makeWorkload(spec, options, seed)
+  const workload = makeWorkload(spec, options, seed, io)
   const multiplier = numberOption(options, 'sloMultiplier', { min: 0.001 }) as number
   const bar = createProgressBar(io)
   const { solo, sweep } = collect(simulatedTarget(spec, workload), {
@@ -111,7 +118,6 @@ async function run(_args: readonly string[], given: Options, io: CliIo): Promise
   }))
   bar.clear()
   const data = buildReportData({ spec, workload, seed, calibration, runs })
-  const report = options.report === undefined ? undefined : resolve(String(options.report))
   if (report !== undefined) writeText(report, renderReport(data, readChartLibrary()))
   if (options.json === true) io.out(`${JSON.stringify(data)}\n`)
   else io.out(attainmentText(data))
@@ -137,7 +143,7 @@ function demoDefaults(given: Options): Options {
   }
 }
 
-function makeWorkload(spec: OmniSpec, options: Options, seed: number): Workload {
+function makeWorkload(spec: OmniSpec, options: Options, seed: number, io: CliIo): Workload {
   const longFraction = numberOption(options, 'longFraction', { min: 0, max: 1 }) as number
   const weights =
     options.mix === undefined ? undefined : numberRecord(String(options.mix), '--mix', { min: 0 })
@@ -145,8 +151,14 @@ function makeWorkload(spec: OmniSpec, options: Options, seed: number): Workload 
   if (options.trace !== undefined) {
     refuse(options, ['minutes', 'arrivals', 'cv', 'lengths'], 'a trace has its own')
     const path = String(options.trace)
-    const whole = readTrace(path, { skipBad: options.skipBad === true, seed })
-    const trace = requests === undefined ? whole : firstRequests(whole, requests)
+    const trace = readTrace(path, {
+      skipBad: options.skipBad === true,
+      sort: options.sort === true,
+      timeUnit: timeUnit(options),
+      requests,
+      seed,
+    })
+    for (const warning of trace.warnings) io.err(`warning: ${basename(path)}: ${warning}\n`)
     // A trace of text says nothing of media: only output modalities are laid over it, unless a mix asks for more.
     const mix =
       weights === undefined
@@ -166,11 +178,8 @@ function makeWorkload(spec: OmniSpec, options: Options, seed: number): Workload 
       hint: 'Give a number, or a --trace',
     })
   }
-  refuse(
-    options,
-    requests === undefined ? ['skipBad'] : ['skipBad', 'minutes'],
-    'not with the others',
-  )
+  refuse(options, ['skipBad', 'sort', 'timeUnit'], 'there is no --trace')
+  if (requests !== undefined) refuse(options, ['minutes'], 'not with --requests')
   const minutes = numberOption(options, 'minutes', { min: 0.01, max: 1e6 }) ?? 60
   return generateWorkload({
     spec,
@@ -183,6 +192,16 @@ function makeWorkload(spec: OmniSpec, options: Options, seed: number): Workload 
     lengths: lengthsName(String(options.lengths ?? 'sharegpt')),
     extent: requests === undefined ? { minutes } : { requests },
     seed,
+  })
+}
+
+function timeUnit(options: Options): TimeUnit | undefined {
+  const unit = options.timeUnit
+  if (unit === undefined || unit === 's' || unit === 'ms') return unit
+  throw new HorizonError('ERR_CLI_OPTION', 'unknown unit', {
+    field: '--time-unit',
+    expected: 's or ms',
+    got: unit,
   })
 }
 

@@ -19,7 +19,7 @@ import { createPressureSource } from '../../gpu/pressure-source.js'
 import { formatSweepCsv, type SweepRecord } from '../../gpu/sweep-csv.js'
 import { renderSweepReport } from '../../gpu/sweep-report.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
-import { writeText } from '../files.js'
+import { expectWritable, writeText } from '../files.js'
 import { numberOption, parseNumber } from '../number-option.js'
 
 interface Measured {
@@ -66,6 +66,8 @@ export const command: CliCommand = {
   },
   async run(_args, options, io) {
     if (typeof options.describe === 'string') return describeLadder(options, options.describe, io)
+    expectWritable(String(options.out))
+    expectWritable(String(options.report))
     const measured =
       options.engine === undefined ? sweepGpu(options, io) : await sweepServer(options, io)
     const { title, facts, records } = measured

@@ -4,8 +4,7 @@
  * the model's parameters and of the row's own case stands in every line: rows made by another model or another policy are never mixed
  * in, and a new case leaves the rows of the others as they are. A line cut short by a kill is left out.
  */
-import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { nodeModule } from '../node-module.js'
 import { EFFICIENCY, GPUS, MODELS, SHARING } from '../omni/parameters.js'
 import { EXPERIMENT_CASES } from './experiment-cases.js'
 import { policyOfKey, type Row } from './job.js'
@@ -19,7 +18,11 @@ export function modelFingerprint(): string {
 }
 
 function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
+  return nodeModule('node:crypto')
+    .createHash('sha256')
+    .update(JSON.stringify(value))
+    .digest('hex')
+    .slice(0, 12)
 }
 
 export interface ResultStore {
@@ -41,8 +44,8 @@ export function createResultStore(path?: string): ResultStore {
   const bound = digest([VERSION, model])
   const printOf = (key: string): string => prints.get(policyOfKey(key)) ?? bound
   const rows = new Map<string, Row>()
-  if (path !== undefined && existsSync(path)) {
-    for (const line of readFileSync(path, 'utf8').split('\n')) {
+  if (path !== undefined && nodeModule('node:fs').existsSync(path)) {
+    for (const line of nodeModule('node:fs').readFileSync(path, 'utf8').split('\n')) {
       const entry = parsed(line)
       if (entry !== undefined && entry.print === printOf(entry.key)) rows.set(entry.key, entry.row)
     }
@@ -54,7 +57,10 @@ export function createResultStore(path?: string): ResultStore {
     put(key, row) {
       rows.set(key, row)
       if (path === undefined) return
-      appendFileSync(path, `${JSON.stringify({ print: printOf(key), key, row })}\n`)
+      nodeModule('node:fs').appendFileSync(
+        path,
+        `${JSON.stringify({ print: printOf(key), key, row })}\n`,
+      )
     },
   }
 }

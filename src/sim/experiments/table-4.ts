@@ -3,7 +3,6 @@
  * Table 4, what a decision costs, as far as it can be measured without a GPU: timed here and now, so these numbers move from one
  * machine and run to the next.
  */
-import { performance } from 'node:perf_hooks'
 import { horizonScheduler } from '../omni/horizon-scheduler.js'
 import { planRequests } from '../omni/request-plan.js'
 import { mixByLongFraction } from '../workload/class-mix.js'

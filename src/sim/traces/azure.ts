@@ -1,46 +1,53 @@
 /**
  * @module
- * The Azure LLM inference traces of 2023 (code and conversation): `TIMESTAMP,ContextTokens,GeneratedTokens`, the time as a
- * calendar date without a zone and with up to seven decimals. Patel et al., Splitwise, ISCA 2024; CC-BY-4.0.
+ * The Azure LLM inference traces: `TIMESTAMP,ContextTokens,GeneratedTokens` of 2023 (code and conversation; no zone, seven decimals)
+ * and 2024 (weeks; `+00:00`, some stamps without a fraction), and with `NumImages` the multimodal one of 2025. CC-BY-4.0.
  */
-import { decimal, type TraceFormat } from './trace.js'
+import { calendarMs, hasZone } from './calendar-time.js'
+import { csvTable } from './csv-table.js'
+import { excerpt } from './excerpt.js'
+import type { TraceFormat } from './trace.js'
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?$/
+const COLUMNS = ['timestamp', 'contexttokens', 'generatedtokens']
 
 export const azure: TraceFormat = {
   name: 'azure',
-  notes: ['Azure LLM inference trace 2023 (Patel et al., Splitwise, ISCA 2024), CC-BY-4.0'],
-  matches: (firstLine) =>
-    firstLine.trim().toLowerCase() === 'timestamp,contexttokens,generatedtokens',
-  start: () => ({
-    hasHeader: true,
-    parse(line) {
-      const cells = line.split(',')
-      if (cells.length !== 3) return `expected 3 columns, got ${cells.length}`
-      const timeMs = naiveDateMs(cells[0]?.trim() ?? '')
-      if (Number.isNaN(timeMs)) return `not a time like 2023-11-16 18:15:46.6805900: ${cells[0]}`
-      const promptTokens = decimal(cells[1]?.trim() ?? '')
-      const outputTokens = decimal(cells[2]?.trim() ?? '')
-      return { timeMs, promptTokens, outputTokens }
-    },
-  }),
-}
-
-/** Milliseconds since 1970 of a date taken as UTC, its fraction kept beyond the millisecond; NaN if it is no date. */
-function naiveDateMs(text: string): number {
-  const parts = DATE.exec(text)
-  if (parts === null) return Number.NaN
-  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  if (hour > 23 || minute > 59 || second > 59) return Number.NaN
-  const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second))
-  // Date.UTC lets the 31st of February roll over; a trace must not.
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return Number.NaN
-  return date.getTime() + Number(parts[7] ?? 0) * 1000
+  notes: [
+    'Azure LLM inference trace (Patel et al., Splitwise, ISCA 2024, and its successors), CC-BY-4.0',
+  ],
+  takesUnit: false,
+  matches(firstLine) {
+    const { names } = csvTable(firstLine)
+    return (
+      COLUMNS.every((name) => names.includes(name)) &&
+      names.every((name) => name === 'numimages' || COLUMNS.includes(name))
+    )
+  },
+  start(firstLine) {
+    const table = csvTable(firstLine)
+    const [time, prompt, output, images] = [...COLUMNS, 'numimages'].map((name) =>
+      table.names.indexOf(name),
+    ) as [number, number, number, number]
+    let zoned: boolean | undefined
+    return {
+      hasHeader: true,
+      parse(line) {
+        const cells = table.cells(line)
+        if (typeof cells === 'string') return cells
+        const stamp = cells[time] as string
+        const timeMs = calendarMs(stamp)
+        if (Number.isNaN(timeMs)) {
+          return `not a time like 2023-11-16 18:15:46.6805900: ${excerpt(stamp)}`
+        }
+        zoned ??= hasZone(stamp)
+        if (zoned !== hasZone(stamp)) return 'some times have a zone and some have none'
+        return {
+          timeMs,
+          promptTokens: table.count(cells[prompt] as string),
+          outputTokens: table.count(cells[output] as string),
+          images: images === -1 ? 0 : table.count(cells[images] as string),
+        }
+      },
+    }
+  },
 }

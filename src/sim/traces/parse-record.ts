@@ -15,3 +15,14 @@ export function parseRecord(line: string): Record<string, unknown> | string {
     ? (value as Record<string, unknown>)
     : 'not a JSON object'
 }
+
+/** The three fields that the traces under Mooncake's names share, or in words which is wrong. */
+export function lengthsOf(
+  row: Record<string, unknown>,
+): { timestamp: number; promptTokens: number; outputTokens: number } | string {
+  const { timestamp, input_length: promptTokens, output_length: outputTokens } = row
+  if (typeof timestamp !== 'number') return 'timestamp must be a number'
+  if (typeof promptTokens !== 'number') return 'input_length must be a number of tokens'
+  if (typeof outputTokens !== 'number') return 'output_length must be a number of tokens'
+  return { timestamp, promptTokens, outputTokens }
+}

@@ -31,23 +31,38 @@ export interface Trace {
   readonly classNames: readonly (string | undefined)[] | undefined
   /** Lines left out under `skipBad`. */
   readonly skipped: number
-  /** What a report must say about these data: licence, artefacts mended. */
+  /** What a report must say about these data: licence, artefacts mended, requests left out. */
   readonly notes: readonly string[]
+  /** What looks wrong about these data although it could be read, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+/** A unit in which a file may state its times. */
+export type TimeUnit = 's' | 'ms'
+
+/** What reads the lines of one file. */
+export interface LineParser {
+  /** The first line is not a request. */
+  readonly hasHeader: boolean
+  /** The row of a line, in words what is wrong with the line, or undefined where the line is rightly no request. */
+  readonly parse: (line: string) => TraceRow | string | undefined
+  /** What was seen on the way: asked once, at the end. */
+  readonly notes?: () => readonly string[]
+  /** What is doubtful about the times, given those read, in ms since the first request and not yet mended. */
+  readonly doubts?: (arrivalMs: Float64Array) => readonly string[]
+  /** Mends what the format is known to distort, in place, with times already counted from the first request. */
+  readonly mend?: (arrivalMs: Float64Array, seed: number) => void
 }
 
 /** Reads the lines of one format. `start` looks at the first line and returns what parses the others. */
 export interface TraceFormat {
   readonly name: string
   readonly notes: readonly string[]
+  /** Whether the unit of its times may be chosen; where it may not, the file states it. */
+  readonly takesUnit: boolean
   /** Whether a file whose first line is `firstLine` is of this format. */
   matches(firstLine: string): boolean
-  /** `hasHeader`: the first line is not a request. `parse` returns the row, or in words what is wrong with the line. */
-  start(firstLine: string): {
-    readonly hasHeader: boolean
-    readonly parse: (line: string) => TraceRow | string
-  }
-  /** Mends what the format is known to distort, in place, with times already counted from the first request. */
-  readonly mend?: (arrivalMs: Float64Array, seed: number) => void
+  start(firstLine: string, unit: TimeUnit | undefined): LineParser
 }
 
 /** More than any model's context; a larger number is a broken line, not a long prompt. */
@@ -55,21 +70,52 @@ const MAX_TRACE_TOKENS = 10_000_000
 
 /** Collects rows into columns; checks what holds for every format. */
 export interface TraceBuilder {
+  readonly size: number
   /** Adds a row, or returns in words why it cannot be one. */
   add(row: TraceRow): string | undefined
-  build(format: string, skipped: number, notes: readonly string[]): Trace
+  build(): Omit<Trace, 'format' | 'skipped' | 'notes' | 'warnings'> & { readonly moved: number }
 }
 
-export function createTraceBuilder(): TraceBuilder {
-  const rows: TraceRow[] = []
+/** `sorts`: rows may come in any order, and are put in order of their times (equal ones as they came). */
+export function createTraceBuilder(sorts = false): TraceBuilder {
+  let size = 0
+  let room = 1024
+  let lastMs = Number.NEGATIVE_INFINITY
+  let moved = 0
+  let time = new Float64Array(room)
+  let audio = new Float64Array(room)
+  let prompt = new Int32Array(room)
+  let output = new Int32Array(room)
+  let images = new Int32Array(room)
+  let videos = new Int32Array(room)
+  const names: (string | undefined)[] = []
   let named = false
 
-  function add(row: TraceRow): string | undefined {
-    const last = rows[rows.length - 1]
-    if (!Number.isFinite(row.timeMs)) return 'the time is not a number'
-    if (last !== undefined && row.timeMs < last.timeMs) {
-      return `the clock goes back by ${(last.timeMs - row.timeMs).toFixed(3)} ms`
+  function grow(): void {
+    room *= 2
+    const doubles = (from: Float64Array) => {
+      const to = new Float64Array(room)
+      to.set(from)
+      return to
     }
+    const integers = (from: Int32Array) => {
+      const to = new Int32Array(room)
+      to.set(from)
+      return to
+    }
+    time = doubles(time)
+    audio = doubles(audio)
+    prompt = integers(prompt)
+    output = integers(output)
+    images = integers(images)
+    videos = integers(videos)
+  }
+
+  function add(row: TraceRow): string | undefined {
+    const { timeMs } = row
+    if (!Number.isFinite(timeMs)) return 'the time is not a number'
+    if (timeMs < lastMs && !sorts)
+      return `the clock goes back by ${(lastMs - timeMs).toFixed(3)} ms`
     const bad =
       whole('prompt tokens', row.promptTokens, 1, MAX_TRACE_TOKENS) ??
       whole('output tokens', row.outputTokens, 1, MAX_TRACE_TOKENS) ??
@@ -80,29 +126,58 @@ export function createTraceBuilder(): TraceBuilder {
     if (!(seconds >= 0 && seconds <= 86_400)) {
       return `audio seconds must be 0 to 86400, got ${seconds}`
     }
-    if (row.className !== undefined) named = true
-    rows.push(row)
+    if (size === room) grow()
+    time[size] = timeMs
+    audio[size] = seconds
+    prompt[size] = row.promptTokens
+    output[size] = row.outputTokens
+    images[size] = row.images ?? 0
+    videos[size] = row.videos ?? 0
+    if (row.className !== undefined) {
+      named = true
+      names[size] = row.className
+    }
+    size += 1
+    if (timeMs < lastMs) moved += 1
+    else lastMs = timeMs
     return undefined
   }
 
-  function build(format: string, skipped: number, notes: readonly string[]): Trace {
-    const start = rows[0]?.timeMs ?? 0
-    return {
-      format,
-      size: rows.length,
-      arrivalMs: Float64Array.from(rows, (row) => row.timeMs - start),
-      promptTokens: Int32Array.from(rows, (row) => row.promptTokens),
-      outputTokens: Int32Array.from(rows, (row) => row.outputTokens),
-      audioSeconds: Float64Array.from(rows, (row) => row.audioSeconds ?? 0),
-      images: Int32Array.from(rows, (row) => row.images ?? 0),
-      videos: Int32Array.from(rows, (row) => row.videos ?? 0),
-      classNames: named ? rows.map((row) => row.className) : undefined,
-      skipped,
-      notes,
-    }
+  /** Places of the rows in order of time, or undefined where they are in order. */
+  function order(): Uint32Array | undefined {
+    if (moved === 0) return undefined
+    return Uint32Array.from({ length: size }, (_, i) => i).sort(
+      (a, b) => (time[a] as number) - (time[b] as number) || a - b,
+    )
   }
 
-  return { add, build }
+  return {
+    get size() {
+      return size
+    },
+    add,
+    build() {
+      const places = order()
+      const start = size === 0 ? 0 : (time[places?.[0] ?? 0] as number)
+      const doubles = (of: Float64Array, less = 0) =>
+        Float64Array.from({ length: size }, (_, i) => (of[places?.[i] ?? i] as number) - less)
+      const integers = (of: Int32Array) =>
+        Int32Array.from({ length: size }, (_, i) => of[places?.[i] ?? i] as number)
+      return {
+        size,
+        arrivalMs: doubles(time, start),
+        promptTokens: integers(prompt),
+        outputTokens: integers(output),
+        audioSeconds: doubles(audio),
+        images: integers(images),
+        videos: integers(videos),
+        classNames: named
+          ? Array.from({ length: size }, (_, i) => names[places?.[i] ?? i])
+          : undefined,
+        moved,
+      }
+    },
+  }
 }
 
 function whole(what: string, value: number, low: number, high: number): string | undefined {

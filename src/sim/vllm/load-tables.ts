@@ -4,9 +4,9 @@
  * skew table that the profiler's `.perf-meta.yaml` declares disabled is left out.
  * Their columns are described in `../shared/traces/README.md`; times are microseconds, attention, dense and experts per layer.
  */
-import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { HorizonError } from '../../core/errors.js'
+import { nodeModule } from '../node-module.js'
 import { createAttentionTable } from './attention-table.js'
 import { type CsvTable, parseCsv } from './csv.js'
 import { type Curve, createCurve } from './curve.js'
@@ -18,7 +18,7 @@ export function loadKernelTables(prefix: string): KernelTables {
   const file = (name: string): string => `${prefix}.${name}.csv`
   const read = (name: string, numbers: readonly string[], texts: readonly string[]): CsvTable =>
     parseCsv(readText(file(name)), file(name), { numbers, texts })
-  const optional = (name: string): boolean => existsSync(file(name))
+  const optional = (name: string): boolean => nodeModule('node:fs').existsSync(file(name))
   const skewColumns =
     optional('skew_fit') && skewEnabled(prefix)
       ? read('skew_fit', ['pc', 'alpha'], ['n_label', 'skew_rate_label'])
@@ -47,7 +47,7 @@ export function loadKernelTables(prefix: string): KernelTables {
 /** False where the profiler's own metadata, beside the tables, says that its skew table was not in force. */
 function skewEnabled(prefix: string): boolean {
   const file = `${prefix.replace(/\.tp\d+$/, '')}.perf-meta.yaml`
-  if (!existsSync(file)) return true
+  if (!nodeModule('node:fs').existsSync(file)) return true
   const meta = parseYaml(readText(file), file)
   const fit = (meta as { skew_fit?: { enabled?: unknown } } | null)?.skew_fit
   return fit?.enabled !== false
@@ -88,7 +88,7 @@ function curves(csv: CsvTable, abscissa: string, file: string): Map<string, Curv
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return nodeModule('node:fs').readFileSync(file, 'utf8')
   } catch (cause) {
     throw new HorizonError('ERR_SIM_FILE', 'cannot read the file', {
       field: file,

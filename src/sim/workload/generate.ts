@@ -109,6 +109,7 @@ export function overlayTrace(trace: Trace, name: string, options: OverlayOptions
     skipped: trace.skipped,
     notes: [
       ...trace.notes,
+      ...trace.warnings.map((warning) => `warning: ${warning}`),
       rescaled
         ? `arrivals rescaled from ${own.toFixed(2)} to ${options.rate} req/s`
         : `arrivals as recorded, ${own.toFixed(2)} req/s`,

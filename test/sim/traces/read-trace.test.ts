@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { isHorizonError } from '../../../src/core/errors.js'
-import { parseTrace, readTrace } from '../../../src/sim/traces/read-trace.js'
+import { parseTrace } from '../../../src/sim/traces/read-trace.js'
+import { readTrace } from '../../../src/sim/traces/read-trace-file.js'
 
 const shared = '../shared/traces'
 const missing = existsSync(shared) ? false : 'the shared trace folder is not here'
