@@ -25,6 +25,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'plan', load: async () => (await import('./commands/plan.js')).command },
   { name: 'mcp', load: async () => (await import('./commands/mcp.js')).command },
   { name: 'run', load: async () => (await import('./commands/run.js')).command },
+  { name: 'load', load: async () => (await import('./commands/load.js')).command },
   { name: 'twin', load: async () => (await import('./commands/twin.js')).command },
   { name: 'watch', load: async () => (await import('./commands/watch.js')).command },
 ]

@@ -2,6 +2,23 @@
  * @module
  * A running server from outside, and a server to try it on: the twin.
  */
+
+export { type Discovered, discoverClasses } from './load/discover-classes.js'
+export type { LoadRecord, Outcome } from './load/load-record.js'
+export { renderLoadReport } from './load/load-report.js'
+export {
+  type LoadResult,
+  loadResultSchema,
+  parseLoadResult,
+  summarizeLoad,
+} from './load/load-result.js'
+export { type LoadOptions, type LoadRun, runLoad } from './load/run-load.js'
+export {
+  type LoadArrivals,
+  type LoadSchedule,
+  scheduleLoad,
+  scheduleTrace,
+} from './load/schedule.js'
 export {
   type LoadClass,
   type LoadClassInput,
