@@ -14,6 +14,7 @@ export interface CommandEntry {
 export const COMMANDS: readonly CommandEntry[] = [
   { name: 'simulate', load: async () => (await import('./commands/simulate.js')).command },
   { name: 'reproduce', load: async () => (await import('./commands/reproduce.js')).command },
+  { name: 'identify', load: async () => (await import('./commands/identify.js')).command },
   { name: 'tune', load: async () => (await import('./commands/tune.js')).command },
   { name: 'calibrate', load: async () => (await import('./commands/calibrate.js')).command },
   { name: 'report', load: async () => (await import('./commands/report.js')).command },

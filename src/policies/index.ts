@@ -1,4 +1,5 @@
 export { type FixedCapOptions, fixedCap } from './fixed-cap.js'
+export { type LatenessOptions, lateness } from './lateness.js'
 export { defaultLongPathCap, type LongPathCapOptions, longPathCap } from './long-path-cap.js'
 export { noCap } from './no-cap.js'
 export { edf, fcfs, strictPriority } from './orders.js'

@@ -5,6 +5,7 @@
  */
 import { ABOVE_0, expectNumber } from '../core/errors.js'
 import type { CapController, Order, Policy, UrgencyRule, ViewFilter } from '../core/ports.js'
+import { type LatenessOptions, lateness } from './lateness.js'
 import { type LongPathCapOptions, longPathCap } from './long-path-cap.js'
 import { noCap } from './no-cap.js'
 import { edf, fcfs, strictPriority } from './orders.js'
@@ -27,6 +28,8 @@ export interface HorizonPolicyOptions {
    * slot time instead of steps, and whose `uLost` defaults to 0.8; the long-path cap defaults to 3/4 of the slots. @default false
    */
   readonly slotReserve?: Omit<SlotReserveOptions, 'shareFloor'> | false
+  /** Bounds how late a lost request becomes before it goes first. Needs triage. @default false */
+  readonly lateness?: LatenessOptions | false
   readonly throttle?: SmThrottleOptions | false
   /** Another cap controller instead of the throttle. */
   readonly cap?: () => CapController
@@ -66,6 +69,7 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
         ]),
     ...(lost === false ? [] : [triage(reserve ? { shareFloor: 0 } : lost)]),
     ...(reserve ? [slotReserve({ ...reserve, ...lost })] : []),
+    ...(options.lateness ? [lateness(options.lateness)] : []),
   ]
   const cap =
     options.cap ?? ((): CapController => (throttle === false ? noCap() : smThrottle(throttle)))

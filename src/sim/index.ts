@@ -55,8 +55,14 @@ export {
   EXPERIMENT_CASES,
   experimentCase,
 } from './experiments/experiment-cases.js'
+export {
+  fitWorld,
+  type WorldFit,
+} from './experiments/fit-worlds.js'
+export { type Identification, identification } from './experiments/identify.js'
 export { type Arrivals, type Job, jobKey, type Point, type Row } from './experiments/job.js'
 export { createLaboratory, type Laboratory, windowOf } from './experiments/laboratory.js'
+export { predictWorld, type WorldPrediction } from './experiments/predict-worlds.js'
 export { renderMarkdown } from './experiments/render-markdown.js'
 export { renderResultsPage } from './experiments/render-page.js'
 export { createResultStore, type ResultStore } from './experiments/result-store.js'
@@ -65,13 +71,20 @@ export { type Estimate, estimate, paired } from './experiments/statistics.js'
 export { type Candidate, type Tuned, tune } from './experiments/tune.js'
 export { candidatePolicy, scaledCalibration, usualCandidate } from './experiments/tuning.js'
 export { type UpperBound, upperBound } from './experiments/upper-bound.js'
+export { WORLD_GRID, type WorldOfGrid } from './experiments/world-grid.js'
 export { type CoRunning, createCoRunning, type SharingMode } from './omni/co-running.js'
 export { type ModalityClass, modalityClass } from './omni/modality-class.js'
 export { GPUS, type GpuName, MODELS, type ModelName, type Parameter } from './omni/parameters.js'
 export { OUTCOME, type RunRecord } from './omni/run-record.js'
 export { type OmniSpec, type Overrides, omniParameters, omniSpec } from './omni/spec.js'
 export { percentile } from './percentile.js'
-export { DEFAULT_POLICIES, POLICY_CASES, type PolicyCase, policyCases } from './policy-case.js'
+export {
+  DEFAULT_POLICIES,
+  POLICY_CASES,
+  type PolicyCase,
+  policyCases,
+  RECOMMENDED,
+} from './policy-case.js'
 export {
   erlangC,
   mg1Wait,

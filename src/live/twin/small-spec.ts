@@ -21,6 +21,7 @@ export const SMALL_OMNI: OmniSpec = {
     kvBytesPerToken: 50_000,
     attentionWidth: 50_000,
     hostMs: 8,
+    hostMsPerAnswerToken: 0,
     slots: 4,
     tokenBudget: 2048,
     kvReserveGb: 0,
@@ -44,6 +45,7 @@ export const SMALL_OMNI: OmniSpec = {
     firstResponseAt: 0.02,
   },
   spokenAnswerTokens: 20,
+  handOver: { mechanism: 'free', queuePlaces: 0 },
   sharing: {
     memoryTimeBySmFraction: [
       [0.06, 1.8],

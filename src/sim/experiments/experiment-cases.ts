@@ -17,6 +17,7 @@ import {
 import type { SharingMode } from '../omni/co-running.js'
 import type { OmniSpec } from '../omni/spec.js'
 import { POLICY_CASES, type PolicyCase, RECOMMENDED } from '../policy-case.js'
+import { MEANT_ABLATIONS, READING_CASES } from './literal-readings.js'
 
 /** The paper's own five, in its order. */
 export const PAPER_CASES = ['vanilla', 'edf', 'mps', 'edf-mps', 'horizonserve-literal'] as const
@@ -104,6 +105,8 @@ function reserveCase(
 const gc = 'green-contexts'
 
 export const EXPERIMENT_CASES: readonly PolicyCase[] = [
+  ...READING_CASES,
+  ...MEANT_ABLATIONS,
   ...POLICY_CASES.filter((of) => of.name !== 'strict-priority'),
   {
     name: 'literal-no-throttle',

@@ -23,6 +23,14 @@ import { upperBound } from './upper-bound.js'
 /** SM counts of a coarse sweep, as shares of the GPU. */
 const COARSE = [0.25, 0.4, 0.55, 0.7, 1]
 
+/** What one request alone does not meet. */
+const IN_COMPANY = [
+  'handOver.mechanism',
+  'handOver.queuePlaces',
+  'shared.slots',
+  'downstream.slots',
+]
+
 export interface World {
   readonly spec: OmniSpec
   readonly calibration: CalibrateResult
@@ -45,6 +53,11 @@ export interface LaboratoryOptions {
   readonly trace?: (name: Exclude<Arrivals, 'poisson'>) => Trace
   /** Solo runs per class. @default 100 */
   readonly soloRuns?: number
+  /**
+   * Calibrates worlds that differ only in places and hand-over once: a request alone meets neither, and the SM sweep is then that of the
+   * places of the table. @default false
+   */
+  readonly calibratesAlone?: boolean
 }
 
 export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
@@ -61,6 +74,14 @@ export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
     const found = worlds.get(key)
     if (found !== undefined) return found
     const spec = omniSpec(gpu, model, overrides)
+    if (options.calibratesAlone === true) {
+      const alone = Object.entries(overrides).filter(([path]) => !IN_COMPANY.includes(path))
+      if (alone.length < Object.keys(overrides).length) {
+        const made = { ...world({ gpu, model, overrides: Object.fromEntries(alone) }), spec }
+        worlds.set(key, made)
+        return made
+      }
+    }
     // Solo requests are drawn from the same laws with a seed of their own, never from the workload that is measured.
     const mix = mixByLongFraction(spec.classes, 0.5)
     const isNamed = Object.keys(overrides).length === 0
@@ -77,7 +98,7 @@ export function createLaboratory(options: LaboratoryOptions = {}): Laboratory {
     const calibration = calibrate(solo, sweep, { totalSms: spec.totalSms })
     const made = { spec, calibration, sweep }
     // Random worlds are used once: only the named ones are kept.
-    if (!isNamed) worlds.clear()
+    if (!isNamed && options.calibratesAlone !== true) worlds.clear()
     worlds.set(key, made)
     return made
   }

@@ -11,6 +11,8 @@ import { downstreamWork } from './stage-work.js'
 export interface DownstreamStage {
   readonly numRunning: number
   readonly numQueued: number
+  /** Whether one more fits into a place, or into the queue before them where its length is given. */
+  accepts(queuePlaces: number): boolean
   enter(request: number): void
   /** Composes the next unit; false when there is nothing to run. */
   compose(work: GpuWork): boolean
@@ -51,6 +53,7 @@ export function createDownstreamStage(
     get numQueued() {
       return tail - head
     },
+    accepts: (queuePlaces) => numRunning + tail - head < slots + queuePlaces,
     enter(request) {
       queue[tail++ % size] = request
     },

@@ -116,6 +116,7 @@ export function schedulerOfRows(
       horizon.preempt(handleOf(request))
       waiting++
     },
+    handedOver: (request) => horizon.handedOver(handleOf(request)),
     enterDownstream: (request) => horizon.enterDownstream(handleOf(request)),
     firstResponse(request, nowMs) {
       horizon.firstResponse(handleOf(request), nowMs)

@@ -5,7 +5,9 @@
  * measurements of one request alone, and figures 2 and 4 of the HorizonServe paper (arXiv:2608.01785), which are inputs of the model.
  * Figure 4 names neither GPU nor model: only its ratios are used. A later edit is a dated bug fix.
  *
- * Log of edits: none.
+ * Log of edits:
+ * - 2026-12-01: the hand-over between stages, and host time that grows with the answer, became parameters. Their values are what the
+ *   model did before (`free`, 0), so that no earlier number changes; `identify` runs the other values as worlds of their own.
  */
 
 /** A number of the model. `low` and `high` bound what the sources allow. */
@@ -85,6 +87,23 @@ export const SHARING = {
   pressurePeriodMs: p(1000 / 6, 1000 / 6, 1000, 'NVML: sample period of 1/6 to 1 s by product'),
 } as const
 
+/** What a long-path request does with its shared-stage place between its last token and the next stage. */
+export const HAND_OVERS = ['free', 'until-accepted', 'until-done'] as const
+export type HandOverMechanism = (typeof HAND_OVERS)[number]
+
+/** The hand-over between the stages. */
+export const HAND_OVER = {
+  /** Place in `HAND_OVERS`. */
+  mechanism: fixed(
+    0,
+    '0 free: vLLM-Omni 0.16.0 and 0.30.0 without KV transfer forward a request when its last token is out (read in 0.16.0, tried on 0.30.0). ' +
+      '1 until-accepted: paper, section 4.3, "occupying shared-stage slots"; a bounded connector. ' +
+      '2 until-done: blocks freed after the transfer alone (BAGEL, need_send_cache), the transfer being part of the next stage',
+  ),
+  /** Requests that fit between the stages beside those in downstream places; only `until-accepted` asks. */
+  queuePlaces: fixed(0, 'assumption: no queue between the stages; a connector of one buffer is 1'),
+} as const
+
 /** One model: the shared stage, its encoders, its downstream stage. */
 export interface ModelParameters {
   /** `input` to `output`, as the paper writes classes: t2t, a2a, … */
@@ -96,6 +115,8 @@ export interface ModelParameters {
     readonly attentionWidth: Parameter
     /** Host time of one engine step: scheduling, launches, sampling, hidden states to the next stage. */
     readonly hostMs: Parameter
+    /** Host time of a step per token that its requests have decoded so far, ms: outputs that are handed on whole in each step. */
+    readonly hostMsPerAnswerToken: Parameter
     readonly slots: Parameter
     readonly tokenBudget: Parameter
     /** GPU memory that is not KV cache: weights of all stages, activations. */
@@ -128,9 +149,12 @@ export interface ModelParameters {
   readonly spokenAnswerTokens: Parameter
 }
 
-const slots4 = 'figure 6 shows a shared-stage batch of 4; deploy files range from 1 to 64'
+const slots4 =
+  'figure 6 shows a shared-stage batch of 4; deploy files range from 1 (0.16.0: max_batch_size of every stage) to 64 (0.30.0)'
 const host =
   'one request alone: 34 ms per thinker token (vllm-omni#602), 20.7 ms between tokens (vllm-omni#780), roofline taken off'
+const grows =
+  'vllm-omni 0.16.0 passes the whole output of a step through Python queues; how much that costs is not known: 0 to 0.2'
 const flops = (what: string): string => `arithmetic: ${what}`
 const atOnce = 'vllm-omni#696: audio was not streamed then; 0.02 would be streaming'
 const secondsPerToken = 'speech at 150 words a minute, 1.33 tokens a word: 0.3 s per token'
@@ -143,6 +167,7 @@ export const MODELS = {
       kvBytesPerToken: fixed(57_344, flops('28 layers, 4 KV heads of 128, bf16, keys and values')),
       attentionWidth: fixed(100_352, flops('28 layers x 3,584')),
       hostMs: p(20, 2, 35, host),
+      hostMsPerAnswerToken: fixed(0, grows),
       slots: p(4, 1, 64, slots4),
       tokenBudget: p(2048, 2048, 32_768, 'vLLM: default budget of a chunked prefill step'),
       kvReserveGb: p(30, 25, 40, flops('thinker 18 GB, talker and vocoder 5 GB, activations')),
@@ -189,6 +214,7 @@ export const MODELS = {
       kvBytesPerToken: fixed(147_456, flops('36 layers, 8 KV heads of 128, bf16, keys and values')),
       attentionWidth: fixed(147_456, flops('36 layers x 4,096')),
       hostMs: p(26, 4, 45, `${host}; and the local transformer of each audio patch`),
+      hostMsPerAnswerToken: fixed(0, grows),
       slots: p(4, 1, 64, slots4),
       tokenBudget: p(2048, 2048, 32_768, 'vLLM: default budget of a chunked prefill step'),
       kvReserveGb: p(30, 25, 40, flops('backbone 16 GB, tokenizer decoder 2.4 GB, activations')),
@@ -225,6 +251,7 @@ export const MODELS = {
       kvBytesPerToken: fixed(57_344, flops('28 layers, 4 KV heads of 128, bf16, keys and values')),
       attentionWidth: fixed(100_352, flops('28 layers x 3,584')),
       hostMs: p(20, 2, 35, host),
+      hostMsPerAnswerToken: fixed(0, grows),
       slots: p(4, 1, 64, slots4),
       tokenBudget: p(8192, 2048, 32_768, 'an image of 4,900 tokens is prefilled at once'),
       kvReserveGb: p(36, 30, 44, flops('14 B weights 28 GB, encoders, VAE, activations')),

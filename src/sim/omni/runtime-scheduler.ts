@@ -24,6 +24,8 @@ export interface RuntimeScheduler {
   /** Cumulative tokens. */
   progress(request: number, prefillTokensDone: number, decodeTokensDone: number): void
   preempt(request: number): void
+  /** Decoded, and still holds its place. */
+  handedOver(request: number): void
   enterDownstream(request: number): void
   firstResponse(request: number, nowMs: number): void
   finish(request: number): void

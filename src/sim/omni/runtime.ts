@@ -109,6 +109,9 @@ export function createOmniRuntime(
   const downstreamPresence: Presence = { duty: 0, bandwidth: 0, compute: 0 }
   const work: GpuWork = { computeMs: 0, memoryMs: 0 }
   const ofClass = (request: number) => workload.classes[workload.classIndex[request] as number]
+  const { mechanism, queuePlaces } = spec.handOver
+  /** Decoded requests that the next stage has not taken, first come first. */
+  const held: number[] = []
   let sharedBusy = false
   let downstreamBusy = false
   let sharedFraction = 0
@@ -120,7 +123,13 @@ export function createOmniRuntime(
   let emptySteps = 0
   let emptyInARow = 0
 
+  const isHeld = (request: number): boolean =>
+    mechanism !== 'free' &&
+    ofClass(request)?.path === 'long' &&
+    (mechanism === 'until-done' || !downstream.accepts(queuePlaces))
+
   const shared = createSharedStage(spec, plan, scheduler, {
+    holds: isHeld,
     firstToken(request, nowMs) {
       record.firstTokenMs[request] = nowMs
       if (ofClass(request)?.path === 'short') respond(request, nowMs)
@@ -131,9 +140,15 @@ export function createOmniRuntime(
         finish(request, nowMs)
         return
       }
-      scheduler.enterDownstream(request)
-      downstream.enter(request)
-      startUnit()
+      if (!isHeld(request)) {
+        handOver(request)
+        return
+      }
+      scheduler.handedOver(request)
+      if (mechanism === 'until-done') {
+        downstream.enter(request)
+        startUnit()
+      } else held.push(request)
     },
     admitted(request) {
       if (Number.isNaN(record.admittedMs[request])) record.admittedMs[request] = simulation.nowMs
@@ -144,8 +159,26 @@ export function createOmniRuntime(
       record.downstreamStartMs[request] = simulation.nowMs
     },
     firstResponse: respond,
-    finished: finish,
+    finished(request, nowMs) {
+      if (mechanism === 'until-done') shared.release(request)
+      finish(request, nowMs)
+    },
   })
+
+  function handOver(request: number): void {
+    scheduler.enterDownstream(request)
+    downstream.enter(request)
+    startUnit()
+  }
+
+  /** Whoever waits for room downstream gives its place back once there is some, first come first served. */
+  function handOverHeld(): void {
+    while (held.length > 0 && downstream.accepts(queuePlaces)) {
+      const request = held.shift() as number
+      shared.release(request)
+      handOver(request)
+    }
+  }
 
   function respond(request: number, nowMs: number): void {
     record.firstResponseMs[request] = nowMs
@@ -178,6 +211,7 @@ export function createOmniRuntime(
     meter.set('downstream', 0, simulation.nowMs)
     setPresence(downstreamPresence, 0, 0)
     downstream.complete(simulation.nowMs)
+    handOverHeld()
     startUnit()
     wake()
   })
@@ -207,7 +241,7 @@ export function createOmniRuntime(
     const nowMs = simulation.nowMs
     meter.sample(nowMs)
     const active = downstream.numRunning + downstream.numQueued > 0
-    if (scheduler.waiting + shared.numRunning === 0) {
+    if (scheduler.waiting + shared.numRunning - shared.numHeld === 0) {
       observe(nowMs, active)
       return
     }
@@ -230,9 +264,10 @@ export function createOmniRuntime(
     sharedBusy = true
     sharedFraction = Math.min(1, scheduler.capSms / spec.totalSms)
     const gpuMs = coRunning.sharedMs(work, sharedFraction, downstreamPresence, shared.prefills)
-    setPresence(sharedPresence, gpuMs, spec.shared.hostMs)
+    const hostMs = spec.shared.hostMs + spec.shared.hostMsPerAnswerToken * shared.decodedTokens
+    setPresence(sharedPresence, gpuMs, hostMs)
     meter.set('shared', sharedPresence.duty, nowMs)
-    simulation.after(gpuMs + spec.shared.hostMs, sharedDone)
+    simulation.after(gpuMs + hostMs, sharedDone)
   }
 
   function startUnit(): void {

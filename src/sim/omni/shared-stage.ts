@@ -13,6 +13,10 @@ import { type SharedBatch, sharedWork } from './stage-work.js'
 export interface SharedStage {
   /** Requests holding a slot. */
   readonly numRunning: number
+  /** Those of them that are decoded and wait for the next stage. */
+  readonly numHeld: number
+  /** Tokens that the requests of the batch composed last have decoded before. */
+  readonly decodedTokens: number
   readonly kvTokens: number
   readonly preemptions: number
   /** Whether the batch composed last prefills anything. */
@@ -23,6 +27,8 @@ export interface SharedStage {
   compose(work: GpuWork): boolean
   /** Books the tokens of the batch composed last; calls back per request that reached its first token or its end. */
   complete(nowMs: number): void
+  /** Frees the slot and the cache of a request that was held. */
+  release(request: number): void
   /** Drops the request wherever it is, without a callback: its row may then be used for another request. */
   forget(request: number): void
 }
@@ -31,7 +37,9 @@ export interface SharedStageEvents {
   /** It took a slot, for the first time or again. */
   admitted(request: number): void
   firstToken(request: number, nowMs: number): void
-  /** All of its tokens are decoded; its slot and cache are free. */
+  /** Whether a request whose tokens are all decoded keeps slot and cache until `release`. @default () => false */
+  holds?(request: number): boolean
+  /** All of its tokens are decoded; its slot and cache are free, unless it holds them. */
   decoded(request: number, nowMs: number): void
 }
 
@@ -51,6 +59,9 @@ export function createSharedStage(
   /** Tokens held in the cache. */
   const cached = new Int32Array(size)
   const encoded = new Uint8Array(size)
+  const held = new Uint8Array(size)
+  let numHeld = 0
+  let decodedTokens = 0
   // In order of admission; the last one is the first to lose its slot.
   const running = new Int32Array(slots)
   let numRunning = 0
@@ -75,7 +86,9 @@ export function createSharedStage(
   /** Frees room for `tokens` more of the request at `place`; false when it lost its own slot. */
   function makeRoom(tokens: number, place: number): boolean {
     while (kvTokens + tokens > capacity) {
-      const victim = running[numRunning - 1] as number
+      let last = numRunning - 1
+      while (last > place && held[running[last] as number] === 1) last--
+      const victim = running[last] as number
       kvTokens -= cached[victim] as number
       cached[victim] = 0
       prefillDone[victim] = 0
@@ -83,8 +96,8 @@ export function createSharedStage(
         (plan.prefillTokens[victim] as number) + (decodeDone[victim] as number)
       scheduler.preempt(victim)
       preemptions++
-      numRunning--
-      if (numRunning === place) return false
+      removeAt(last)
+      if (last === place) return false
     }
     return true
   }
@@ -123,11 +136,14 @@ export function createSharedStage(
     batch.decodeRequests = 0
     batch.kvTokens = 0
     batch.encodeTflop = 0
+    decodedTokens = 0
     let budget = tokenBudget
     const preemptedBefore = preemptions
     // Running requests first, in order of admission, as vLLM does: a decode takes one token, a prefill what is left.
     for (let place = 0; place < numRunning && budget > 0; place++) {
       const request = running[place] as number
+      if (held[request] === 1) continue
+      decodedTokens += decodeDone[request] as number
       const left = (prefillTarget[request] as number) - (prefillDone[request] as number)
       if (!makeRoom(Math.min(budget, Math.max(1, left)), place)) break
       budget -= left > 0 ? addPrefill(request, budget) : addDecode(request)
@@ -164,11 +180,20 @@ export function createSharedStage(
       // The token that a prefill step yields is written to the cache by the decode after it.
       if (wasDecoded === 0) events.firstToken(request, nowMs)
       if ((decodeDone[request] as number) < (plan.decodeTokens[request] as number)) continue
-      removeAt(running.subarray(0, numRunning).indexOf(request))
-      kvTokens -= cached[request] as number
-      cached[request] = 0
+      held[request] = 1
+      numHeld++
+      // Out of its slot before anybody hears of it, unless it stays.
+      if (events.holds?.(request) !== true) release(request)
       events.decoded(request, nowMs)
     }
+  }
+
+  function release(request: number): void {
+    held[request] = 0
+    numHeld--
+    removeAt(running.subarray(0, numRunning).indexOf(request))
+    kvTokens -= cached[request] as number
+    cached[request] = 0
   }
 
   function forget(request: number): void {
@@ -181,6 +206,8 @@ export function createSharedStage(
     prefillDone[request] = 0
     decodeDone[request] = 0
     encoded[request] = 0
+    if (held[request] === 1) numHeld--
+    held[request] = 0
     prefillTarget[request] = plan.prefillTokens[request] as number
   }
 
@@ -199,8 +226,15 @@ export function createSharedStage(
     },
     accepts: (request) =>
       (plan.prefillTokens[request] as number) + (plan.decodeTokens[request] as number) <= capacity,
+    get numHeld() {
+      return numHeld
+    },
+    get decodedTokens() {
+      return decodedTokens
+    },
     compose,
     complete,
+    release,
     forget,
   }
 }

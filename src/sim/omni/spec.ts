@@ -9,6 +9,9 @@ import {
   EFFICIENCY,
   GPUS,
   type GpuName,
+  HAND_OVER,
+  HAND_OVERS,
+  type HandOverMechanism,
   MODELS,
   type ModelName,
   type ModelParameters,
@@ -31,6 +34,7 @@ export interface OmniSpec {
   readonly inputs: Numbers<ModelParameters['inputs']>
   readonly downstream: Numbers<ModelParameters['downstream']>
   readonly spokenAnswerTokens: number
+  readonly handOver: { readonly mechanism: HandOverMechanism; readonly queuePlaces: number }
   readonly sharing: {
     /** Pairs of SM fraction and relative memory-bound step time, fraction rising. */
     readonly memoryTimeBySmFraction: readonly (readonly [number, number])[]
@@ -51,6 +55,7 @@ export function omniParameters(gpu: GpuName, model: ModelName): ReadonlyMap<stri
   collect('gpu', known('gpu', GPUS, gpu), found)
   collect('efficiency', EFFICIENCY, found)
   collect('sharing', SHARING, found)
+  collect('handOver', HAND_OVER, found)
   collect('', known('model', MODELS, model), found)
   return found
 }
@@ -78,6 +83,14 @@ export function omniSpec(gpu: GpuName, model: ModelName, overrides: Overrides = 
     Object.fromEntries(Object.keys(of).map((key) => [key, at(`${prefix}.${key}`)])) as Numbers<T>
   const table: ModelParameters = MODELS[model]
   const shared = group('shared', table.shared)
+  const mechanism = HAND_OVERS[at('handOver.mechanism')]
+  if (mechanism === undefined) {
+    throw new HorizonError('ERR_SIM_PARAMETER', 'no such hand-over', {
+      field: 'handOver.mechanism',
+      expected: HAND_OVERS.map((name, i) => `${i} (${name})`).join(', '),
+      got: at('handOver.mechanism'),
+    })
+  }
   const kvBytes = (at('gpu.memoryGb') - shared.kvReserveGb) * 1e9
   return {
     gpu,
@@ -91,6 +104,7 @@ export function omniSpec(gpu: GpuName, model: ModelName, overrides: Overrides = 
     inputs: group('inputs', table.inputs),
     downstream: group('downstream', table.downstream),
     spokenAnswerTokens: at('spokenAnswerTokens'),
+    handOver: { mechanism, queuePlaces: at('handOver.queuePlaces') },
     sharing: {
       memoryTimeBySmFraction: SHARING.memoryTimeBySmFraction.map(
         ([fraction], i) => [fraction, at(`sharing.memoryTimeBySmFraction.${i}`)] as const,
