@@ -36,6 +36,13 @@ export interface StageReport {
 export interface LinkReport {
   readonly classes: readonly ClassReport[]
   readonly stages: readonly StageReport[]
+  /** Since this controller attached. `live` are those in the shared stage and after it. */
+  readonly requests: {
+    readonly arrived: number
+    readonly finished: number
+    readonly aborted: number
+    readonly live: number
+  }
   readonly step: number
   readonly phase: string
   readonly n: number
@@ -86,6 +93,12 @@ export function linkReport(link: EngineLink, book: MetricsBook): LinkReport {
       .stages()
       .map((line, stage) => ({ ...line, stage, heartbeatNs: String(line.heartbeatNs) }))
       .filter((line) => line.claimed),
+    requests: {
+      arrived: mirror.counts.arrived,
+      finished: mirror.counts.finished,
+      aborted: mirror.counts.aborted,
+      live: mirror.size,
+    },
     step: decision.step,
     phase: decision.phase,
     n: decision.n,

@@ -51,12 +51,26 @@ def emitted_vllm_omni_files_load_in_its_own_loader():
         assert len(files) >= 2 * len(PIPELINES), f"too few files were emitted; refused: {refused}"
         stages = [line for path in files for line in check_deploy_yaml.check_vllm_omni(str(path))]
         assert not refused, refused
-    # An overlay names no pipeline: the server takes it from the model.
-    from vllm_omni.config.stage_config import load_deploy_config
-
-    overlay = load_deploy_config(str(ROOT / "examples/vllm-omni/deploy.yaml"))
-    assert [stage.stage_id for stage in overlay.stages] == [0, 1, 2]
     return {"files": len(files), "stages": len(stages), "first": stages[0]}
+
+
+@case
+def the_example_loads_as_the_server_loads_it():
+    """examples/vllm-omni/deploy.yaml, merged with the model's pipeline; without its `async_chunk: false` the merge refuses it, as the server did."""
+    _needs_the_models()
+    path = ROOT / "examples/vllm-omni/deploy.yaml"
+    stages = check_deploy_yaml.check_vllm_omni(str(path))
+    assert len(stages) == 3 and all("devices 0" in line for line in stages), stages
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(path.read_text().replace("async_chunk: false", ""))
+        file.flush()
+        try:
+            check_deploy_yaml.check_vllm_omni(file.name)
+        except ValueError as error:
+            assert "async_chunk" in str(error), error
+        else:
+            raise AssertionError("a file without async_chunk was not refused")
+    return stages
 
 
 #: As the planner emits it, for one GPU.

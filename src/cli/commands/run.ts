@@ -2,11 +2,11 @@
  * @module
  * `horizonserve run`: the controller of one engine, until it is told to stop.
  */
-import { watch as watchFile } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { segmentPath } from '../../adapters/discover.js'
 import { CONTROLLER_BEAT_MS } from '../../adapters/layout.js'
 import { readConfig } from '../../config-file.js'
+import { watchConfig } from '../../controller/config-watch.js'
 import { createController } from '../../controller/controller.js'
 import { PRESSURE_CHOICES } from '../../controller/pressure-sampler.js'
 import { serveMetrics } from '../../controller/prometheus.js'
@@ -28,7 +28,11 @@ export const command: CliCommand = {
       )
       .option('--segment <name>', 'name of the engine, as in HORIZONSERVE_SEGMENT', 'default')
       .option('--mode <mode>', `how the engine is told: ${MODES.join(', ')}`, 'auto')
-      .option('--wait', 'wait for an engine that is not there yet', false)
+      .option(
+        '--wait',
+        'wait for an engine that is not there yet, and stand by while another controller steers it',
+        false,
+      )
       .option('--metrics-port <port>', 'Prometheus text on 127.0.0.1; 0 takes a free port')
       .option('--poll-ms <ms>', 'how often events are read and the state is renewed', '2')
       .option(
@@ -60,7 +64,8 @@ export const command: CliCommand = {
         : { pressure: oneOf('--pressure', String(options.pressure), PRESSURE_CHOICES) }),
       log: (kind, text) => say(kind === 'warn' ? 1 : 2, text),
     })
-    if (!controller.attach() && options.wait !== true) {
+    if (options.wait === true) controller.watch()
+    else if (!controller.attach()) {
       throw new HorizonError('ERR_ADAPTERS_SEGMENT_UNAVAILABLE', 'no engine to steer', {
         expected: segmentPath(String(options.segment)),
         hint: 'Start the engine with the horizonserve scheduler, or pass --wait',
@@ -107,13 +112,11 @@ async function untilStopped(
       )
     }
   }
-  let pending: NodeJS.Timeout | undefined
-  const soon = (): void => {
-    clearTimeout(pending)
-    // Editors write a file in several steps.
-    pending = setTimeout(() => void reload(), 100)
-  }
-  const watcher = watchFile(file, soon)
+  const changes = watchConfig(file, {
+    onChange: reload,
+    onMissing: () => say(1, `${file} is gone; the configuration before stays in force`),
+  })
+  const soon = (): void => changes.now()
   let lastStep = -1
   await new Promise<void>((resolve, reject) => {
     const look = setInterval(() => {
@@ -132,8 +135,7 @@ async function untilStopped(
     }, LOOK_MS)
     const end = (): void => {
       clearInterval(look)
-      clearTimeout(pending)
-      watcher.close()
+      changes.close()
       process.off('SIGTERM', end)
       process.off('SIGINT', end)
       process.off('SIGHUP', soon)
