@@ -24,6 +24,7 @@ import {
   pressureSettings,
   startPressureSampler,
 } from './pressure-sampler.js'
+import { createRollout } from './rollout.js'
 
 export interface ControllerOptions {
   readonly path: string
@@ -36,6 +37,8 @@ export interface ControllerOptions {
   readonly answerLimit?: number
   /** How long the doorbell worker looks before it sleeps, µs. @default 0 */
   readonly spinUs?: number
+  /** Share of the time in which the policy is in force; outside it is computed and published, and nothing is hidden. @default 1 */
+  readonly share?: number
   /** Where memory pressure comes from, whatever the configuration says. @default what it says */
   readonly pressure?: PressureChoice
   /** The folder of the compiled workers, for a program that bundles this one. @default beside this module */
@@ -58,6 +61,11 @@ export interface Controller {
   watch(): void
   /** Another configuration; refused, with the old one kept, when it does not build. */
   reload(config: HorizonConfig): Promise<void>
+  /**
+   * Another share of the time under the policy, at once: 0 makes everything visible at the engine's next step.
+   * @throws `ERR_CONTROLLER_MODE` for a share between 0 and 1 where the policy needs lockstep
+   */
+  setShare(share: number): Promise<void>
   /** Lets go of the engine, which is on its own from then on. */
   stop(): Promise<void>
 }
@@ -81,9 +89,23 @@ export function createController(options: ControllerOptions): Controller {
   let latest: LinkReport | undefined
   let refusal = ''
   let book: MetricsBook = newBook()
+  const rollout = createRollout(options.share ?? 1)
 
-  const modeOf = (of: ControlSetup): 'published' | 'lockstep' => {
+  const modeOf = (of: ControlSetup, share = rollout.share): 'published' | 'lockstep' => {
     const wanted = options.mode ?? 'auto'
+    // What is only watched is published: nobody waits for it.
+    if (share === 0) return 'published'
+    if (share < 1 && (wanted === 'lockstep' || of.rules === undefined)) {
+      throw new HorizonError(
+        'ERR_CONTROLLER_MODE',
+        'a share of the time needs the published mode',
+        {
+          field: 'share',
+          expected: '0 or 1 in lockstep, or a policy that compiles to the published table',
+          got: share,
+        },
+      )
+    }
     if (wanted === 'published' && of.rules === undefined) {
       throw new HorizonError(
         'ERR_CONTROLLER_MODE',
@@ -129,7 +151,14 @@ export function createController(options: ControllerOptions): Controller {
         rules: setup.rules,
         descriptions: setup.descriptions,
         mode,
-        onFirstResponse: book.onFirstResponse,
+        onFirstResponse: (c, latencyMs, met) =>
+          book.onFirstResponse(
+            c,
+            latencyMs,
+            met,
+            rollout.wasObserving(Number(monotonicNs()) / 1e6 - latencyMs),
+          ),
+        observing: (nowMs) => rollout.isObserving(nowMs),
         onStep: book.onStep,
         onTrouble: (text) => log('warn', text),
         ...(pressure === undefined ? {} : { pressure }),
@@ -252,6 +281,15 @@ export function createController(options: ControllerOptions): Controller {
         at.requestResync()
         return
       }
+      await letGo()
+      this.attach()
+    },
+    async setShare(share) {
+      const nextMode = modeOf(setup, share)
+      rollout.share = share
+      if (nextMode === mode) return
+      mode = nextMode
+      if (segment === undefined) return
       await letGo()
       this.attach()
     },

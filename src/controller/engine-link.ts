@@ -27,6 +27,8 @@ export interface EngineLinkOptions {
   /** Most waiting requests named in an answer. @default 256 */
   readonly answerLimit?: number
   readonly onFirstResponse?: OnFirstResponse
+  /** Whether the policy is only watched at a time, ms: computed and published, with nothing hidden. @default never */
+  readonly observing?: (nowMs: number) => boolean
   /** Called with each step of stage 0: how long the engine spent at the boundary, ns. */
   readonly onStep?: (boundaryNs: number) => void
   /** Where pressure comes from, if it is measured: with a new sample the cap is decided anew even while the engine takes no step. */
@@ -53,6 +55,8 @@ export interface EngineLink {
   readonly mirror: EngineMirror
   readonly scheduler: Scheduler
   readonly pressure: PressureReader | undefined
+  /** Whether the policy is only watched now. */
+  readonly isObserving: boolean
   /** Reads events, publishes, beats. Call every 1 to 5 ms. */
   tick(nowNs: bigint): void
   /** Answers the engine's question, if there is a new one. The caller wakes the engine when this returns true. */
@@ -105,6 +109,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     () => scheduler,
     level,
     () => isActive,
+    () => options.observing?.(clockMs()) === true,
   )
   const health = createLinkHealth(counts, options.onTrouble ?? (() => {}), repair)
   publisher.setRules(rules, options.descriptions)
@@ -183,6 +188,9 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   return {
     counts,
     pressure: options.pressure,
+    get isObserving() {
+      return options.observing?.(clockMs()) === true
+    },
     get mirror() {
       return mirror
     },

@@ -3,6 +3,7 @@
  * The state of a controlled engine at one moment, as plain numbers: what the metrics page, `watch` and the log are made from.
  */
 import { LONG } from '../core/index.js'
+import { NO_LADDER } from '../core/ladder.js'
 import { TIME } from '../core/signals.js'
 import type { EngineLink } from './engine-link.js'
 import type { MetricsBook } from './metrics-book.js'
@@ -19,6 +20,9 @@ export interface ClassReport {
   readonly responded: number
   readonly met: number
   readonly latencySumMs: number
+  /** Of `responded` and `met`, those that arrived while the policy was only watched. */
+  readonly observedResponded: number
+  readonly observedMet: number
   readonly slowdown: number
 }
 
@@ -47,6 +51,8 @@ export interface LinkReport {
   readonly phase: string
   readonly n: number
   readonly hidden: number
+  /** The policy is only watched: `hidden` would be hidden, and nothing is. */
+  readonly observing: boolean
   readonly waiting: number
   readonly level: number
   readonly capSms: number
@@ -87,6 +93,8 @@ export function linkReport(link: EngineLink, book: MetricsBook): LinkReport {
       responded: book.classes[c]?.responded ?? 0,
       met: book.classes[c]?.met ?? 0,
       latencySumMs: book.classes[c]?.latencySumMs ?? 0,
+      observedResponded: book.classes[c]?.observedResponded ?? 0,
+      observedMet: book.classes[c]?.observedMet ?? 0,
       slowdown: estimates.slowdown[c]!,
     })),
     stages: link
@@ -103,10 +111,12 @@ export function linkReport(link: EngineLink, book: MetricsBook): LinkReport {
     phase: decision.phase,
     n: decision.n,
     hidden: decision.hidden,
+    observing: link.isObserving,
     waiting: decision.waiting,
-    level: decision.level,
-    capSms: decision.capSms,
-    headroomSms: decision.headroomSms,
+    // A row of no ladder is no level.
+    level: scheduler.ladder === NO_LADDER ? -1 : decision.level,
+    capSms: scheduler.ladder === NO_LADDER ? 0 : decision.capSms,
+    headroomSms: scheduler.ladder === NO_LADDER ? 0 : decision.headroomSms,
     longDownstream: signals.sumOn(LONG, signals.inDownstream),
     pressure: signals.times[TIME.pressure]!,
     smoothedPressure: scheduler.smoothedPressure(),

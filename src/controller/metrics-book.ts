@@ -13,6 +13,9 @@ export interface ClassTally {
   responded: number
   met: number
   latencySumMs: number
+  /** Of them, those that arrived while the policy was only watched. */
+  observedResponded: number
+  observedMet: number
 }
 
 /** Collects; read it as it is. */
@@ -23,12 +26,24 @@ export interface MetricsBook {
   readonly boundary: Float64Array
   boundarySumNs: number
   boundaryCount: number
-  onFirstResponse(this: void, classIndex: number, latencyMs: number, met: boolean): void
+  onFirstResponse(
+    this: void,
+    classIndex: number,
+    latencyMs: number,
+    met: boolean,
+    wasObserved?: boolean,
+  ): void
   onStep(this: void, boundaryNs: number): void
 }
 
 export function createMetricsBook(names: readonly string[]): MetricsBook {
-  const classes: ClassTally[] = names.map(() => ({ responded: 0, met: 0, latencySumMs: 0 }))
+  const classes: ClassTally[] = names.map(() => ({
+    responded: 0,
+    met: 0,
+    latencySumMs: 0,
+    observedResponded: 0,
+    observedMet: 0,
+  }))
   const boundary = new Float64Array(BOUNDARY_EDGES_NS.length + 1)
   const book: MetricsBook = {
     names,
@@ -36,12 +51,15 @@ export function createMetricsBook(names: readonly string[]): MetricsBook {
     boundary,
     boundarySumNs: 0,
     boundaryCount: 0,
-    onFirstResponse(classIndex, latencyMs, met) {
+    onFirstResponse(classIndex, latencyMs, met, wasObserved = false) {
       const tally = classes[classIndex]
       if (tally === undefined) return
       tally.responded += 1
       tally.met += met ? 1 : 0
       tally.latencySumMs += latencyMs
+      if (!wasObserved) return
+      tally.observedResponded += 1
+      tally.observedMet += met ? 1 : 0
     },
     onStep(boundaryNs) {
       let at = 0

@@ -25,12 +25,13 @@ export interface Publisher {
   readonly epoch: number
 }
 
-/** `downstreamActive` says whether a stage after the shared one has work. */
+/** `downstreamActive` says whether a stage after the shared one has work; `observing`, whether the policy is only watched: nothing is hidden, no level set. */
 export function createPublisher(
   segment: Segment,
   scheduler: () => Scheduler,
   level: PublishedLevel,
   downstreamActive: () => boolean,
+  observing: () => boolean = () => false,
 ): Publisher {
   let rules: PublishedRules | undefined
   let epoch = 0
@@ -68,8 +69,9 @@ export function createPublisher(
       next[at + 2] = Number.isNaN(pressureRaw) ? 0 : pressureRaw
       next[at + 3] = Number.isNaN(pressure) ? 0 : pressure
       next[at + 4] = downstreamActive() ? 1 : 0
+      next[at + 5] = rules === undefined || observing() ? 1 : 0
       let changed = force || table
-      for (let i = at; i < at + 5; i++) if (next[i] !== last[i]) changed = true
+      for (let i = at; i < at + 6; i++) if (next[i] !== last[i]) changed = true
       if (!changed) return false
       last.set(next)
       epoch += 1
@@ -81,20 +83,25 @@ export function createPublisher(
 
   function build(nowNs: bigint, at: number, pressureRaw: number, pressure: number): ControlState {
     const { classes } = scheduler()
+    const isObserving = next[at + 5] === 1
+    const isWatchedAlone = isObserving && rules !== undefined
     return {
       publishedNs: nowNs,
       epoch,
       tableEpoch,
       classEpoch,
-      flags: (rules?.flags ?? FLAG.observe) | (next[at + 4] === 1 ? FLAG.downstreamActive : 0),
+      flags:
+        (rules?.flags ?? 0) |
+        (isObserving ? FLAG.observe : 0) |
+        (next[at + 4] === 1 ? FLAG.downstreamActive : 0),
       n: 0,
       nMin: rules?.nMin ?? 0,
       nMax: rules?.nMax ?? 0,
       m: rules?.m ?? 1,
       longCap: rules?.longCap ?? 0,
-      level: level.level,
-      levelSms: level.capSms,
-      headroomSms: level.headroomSms,
+      level: isWatchedAlone ? -1 : level.level,
+      levelSms: isWatchedAlone ? 0 : level.capSms,
+      headroomSms: isWatchedAlone ? 0 : level.headroomSms,
       longDownstream: next[at]!,
       pressureRaw,
       pressure,

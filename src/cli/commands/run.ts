@@ -44,6 +44,16 @@ export const command: CliCommand = {
         '--pressure <source>',
         `memory pressure, whatever the configuration says: ${PRESSURE_CHOICES.join(', ')}`,
       )
+      .option(
+        '--share <percent>',
+        'of the time under the policy; outside it everything is computed and shown, and nothing is hidden',
+        '100',
+      )
+      .option(
+        '--observe',
+        'only watch: the same as --share 0; SIGUSR2 changes it while it runs',
+        false,
+      )
       .option('--log <level>', `what to tell: ${LEVELS.join(', ')}`, 'info')
       .option('--for <seconds>', 'stop by itself after this time')
   },
@@ -62,6 +72,7 @@ export const command: CliCommand = {
       ...(options.pressure === undefined
         ? {}
         : { pressure: oneOf('--pressure', String(options.pressure), PRESSURE_CHOICES) }),
+      share: shareOf(options),
       log: (kind, text) => say(kind === 'warn' ? 1 : 2, text),
     })
     if (options.wait === true) controller.watch()
@@ -117,6 +128,16 @@ async function untilStopped(
     onMissing: () => say(1, `${file} is gone; the configuration before stays in force`),
   })
   const soon = (): void => changes.now()
+  const full = shareOf({ ...options, observe: false })
+  let isWatching = shareOf(options) === 0
+  /** The switch: from the policy to watching alone, at once, and back. */
+  const change = (): void => {
+    isWatching = !isWatching
+    controller.setShare(isWatching ? 0 : full === 0 ? 1 : full).then(
+      () => say(2, isWatching ? 'only watching; nothing is hidden' : 'the policy is in force'),
+      (error: unknown) => say(1, error instanceof Error ? error.message : String(error)),
+    )
+  }
   let lastStep = -1
   await new Promise<void>((resolve, reject) => {
     const look = setInterval(() => {
@@ -139,14 +160,21 @@ async function untilStopped(
       process.off('SIGTERM', end)
       process.off('SIGINT', end)
       process.off('SIGHUP', soon)
+      process.off('SIGUSR2', change)
       resolve()
     }
     process.on('SIGTERM', end)
     process.on('SIGINT', end)
     process.on('SIGHUP', soon)
+    process.on('SIGUSR2', change)
     if (options.for !== undefined)
       setTimeout(end, numberOption('--for', options.for, 0, 1e6) * 1000)
   })
+}
+
+function shareOf(options: Record<string, unknown>): number {
+  if (options.observe === true) return 0
+  return numberOption('--share', options.share, 0, 100) / 100
 }
 
 function oneOf<T extends string>(field: string, value: string, allowed: readonly T[]): T {

@@ -62,14 +62,16 @@ export function draw(
   if (report === undefined) return 'waiting for an engine\n'
   const stepsPerS =
     before === undefined ? '-' : (((report.steps - before.steps) * 1000) / everyMs).toFixed(0)
+  // Both attainments side by side once there is something of both.
+  const isSplit = report.classes.some((c) => c.observedResponded > 0)
   const lines = [
-    `step ${report.steps}  ${stepsPerS} steps/s  phase ${report.phase}  N ${report.n}  waiting ${report.waiting}  hidden ${report.hidden}`,
-    `cap ${report.capSms} SMs (level ${report.level})  headroom ${report.headroomSms}  downstream ${report.longDownstream}`,
+    `step ${report.steps}  ${stepsPerS} steps/s  phase ${report.phase}  N ${report.n}  waiting ${report.waiting}  ${report.observing ? 'only watching, would hide' : 'hidden'} ${report.hidden}`,
+    `${report.level < 0 ? 'no ladder' : `cap ${report.capSms} SMs (level ${report.level})  headroom ${report.headroomSms}`}  downstream ${report.longDownstream}`,
     pressureLine(report),
     '',
-    `${'class'.padEnd(16)}${['waiting', 'protected', 'lost', 'running', 'answered', 'in SLO', 'mean ms', 'slowdown'].map((t) => t.padStart(10)).join('')}`,
+    `${'class'.padEnd(16)}${['waiting', 'protected', 'lost', 'running', 'answered', 'in SLO', 'mean ms', 'slowdown', ...(isSplit ? ['policy', 'watched'] : [])].map((t) => t.padStart(10)).join('')}`,
     ...report.classes.map((c) => {
-      const share = c.responded === 0 ? '-' : `${((100 * c.met) / c.responded).toFixed(1)}%`
+      const share = percent(c.met, c.responded)
       const mean = c.responded === 0 ? '-' : (c.latencySumMs / c.responded).toFixed(0)
       const cells = [
         c.waiting,
@@ -80,6 +82,12 @@ export function draw(
         share,
         mean,
         c.slowdown.toFixed(2),
+        ...(isSplit
+          ? [
+              percent(c.met - c.observedMet, c.responded - c.observedResponded),
+              percent(c.observedMet, c.observedResponded),
+            ]
+          : []),
       ]
       return `${c.name.padEnd(16)}${cells.map((t) => String(t).padStart(10)).join('')}`
     }),
@@ -96,6 +104,10 @@ export function draw(
 function levelText({ appliedLevel, levelRefusal }: LinkReport['stages'][number]): string {
   if (levelRefusal !== 'none') return `level not applied: ${levelRefusal}`
   return appliedLevel < 0 ? 'no level applied' : `level ${appliedLevel} applied`
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)}%`
 }
 
 /** NaN does not survive JSON; what is not known comes as null. */

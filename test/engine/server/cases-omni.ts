@@ -195,6 +195,53 @@ export function omniCases(bench: Bench): Case[] {
       },
     },
     {
+      name: 'watching alone hides nothing, and the switch works at once, both ways',
+      async run() {
+        const most = async (): Promise<{ running: number; hidden: number }> => {
+          const found = { running: 0, hidden: 0 }
+          let busy = true
+          const look = (async () => {
+            while (busy) {
+              const report = await controller.report()
+              found.running = Math.max(found.running, report?.stages[0]?.running ?? 0)
+              found.hidden = Math.max(found.hidden, report?.hidden ?? 0)
+              await new Promise((resolve) => setTimeout(resolve, 5))
+            }
+          })()
+          const seen = await burst(server, bench.model, 24, 0, () => ({
+            kind: 'audio',
+            maxTokens: 48,
+          }))
+          busy = false
+          await look
+          check(
+            seen.every((s) => s.status === 'answered'),
+            `clients failed: ${seen.map((s) => s.error ?? '').join(' ')}`,
+          )
+          await expectQuiet(controller)
+          return found
+        }
+        const policy = await most()
+        controller.signal('SIGUSR2')
+        check(
+          (await reportWhere(controller, (r) => r.observing, 10)).fits,
+          'the switch did nothing',
+        )
+        const watched = await most()
+        check(
+          watched.running === 8,
+          `at most ${watched.running} of 8 places were taken while only watching`,
+        )
+        check(watched.hidden > 0, 'nothing would have been hidden')
+        controller.signal('SIGUSR2')
+        check(
+          (await reportWhere(controller, (r) => !r.observing, 10)).fits,
+          'the switch back did nothing',
+        )
+        return `policy: at most ${policy.running} ran, ${policy.hidden} hidden; only watching: ${watched.running} ran, ${watched.hidden} would have been hidden`
+      },
+    },
+    {
       name: 'one client id on several requests at once leaves nothing behind',
       async run() {
         const seen = await burst(server, bench.model, 9, 0, () => ({ id: 'the-same' }))
