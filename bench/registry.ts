@@ -27,4 +27,5 @@ export const BENCHES: readonly BenchEntry[] = [
     name: 'lockstep-round-trip',
     load: async () => (await import('./lockstep-round-trip.js')).bench,
   },
+  { name: 'load-rate', load: async () => (await import('./load-rate.js')).bench },
 ]

@@ -31,7 +31,8 @@ export function createStallProbe(options: StallPressureOptions = {}): PressurePr
   const file = openSync(options.path ?? `/proc/pressure/${resource}`, 'r')
   const buffer = Buffer.alloc(256)
   let isClosed = false
-  const total = (): number => stalledUs(buffer.toString('latin1', 0, readSync(file, buffer, 0, 256, 0)))
+  const total = (): number =>
+    stalledUs(buffer.toString('latin1', 0, readSync(file, buffer, 0, 256, 0)))
   clock.read()
   let lastMs = clock.ms[0] as number
   let lastUs = total()

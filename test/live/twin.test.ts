@@ -188,6 +188,33 @@ describe('the twin', () => {
     }
   })
 
+  it('refuses with 429 what the policy sheds, and goes on', async () => {
+    const busy = await createTwin({
+      spec: twinSpec({ set: { 'shared.slots': 1 } }),
+      policy: 'horizonserve',
+      sheds: true,
+    })
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, () =>
+          post(`${busy.url}/v1/chat/completions`, chat({ max_tokens: 40 })),
+        ),
+      )
+      const refused = answers.filter((of) => of.status === 429)
+      expect(refused.length).toBeGreaterThan(0)
+      expect(answers.filter((of) => of.status === 200).length).toBe(30 - refused.length)
+      expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      expect(await refused[0]?.text()).toContain('within')
+      for (const of of answers) if (of.status === 200) await of.text()
+      await until(() => busy.engine.inFlight === 0)
+      expect(busy.tallies.rejected).toBe(refused.length)
+      expect(busy.engine.waiting).toBe(0)
+      expect(busy.engine.horizon.size).toBe(0)
+    } finally {
+      await busy.close()
+    }
+  })
+
   it('serves the classes of a configuration, and says which one is missing', async () => {
     const config = {
       classes: { chat: { output: 'text', sloMs: 300 }, voice: { output: 'audio', sloMs: 900 } },

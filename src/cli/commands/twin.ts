@@ -26,6 +26,7 @@ export const command: CliCommand = {
       .option('--gpu <name>', `with --model: ${Object.keys(GPUS).join(', ')}`)
       .option('--set <parameters>', 'override numbers of the model, such as shared.slots=8')
       .option('--policy <name>', POLICY_CASES.map((of) => of.name).join(', '))
+      .option('--shed', 'refuse what can no longer meet its SLO, with 429 and Retry-After')
       .option('--config <file>', 'a configuration instead of a policy; its classes are served')
       .option('--dialect <name>', DIALECTS.join(' or '), DIALECTS[0])
       .option('--host <address>', 'where to listen', '127.0.0.1')
@@ -50,6 +51,7 @@ export const command: CliCommand = {
       spec: twinSpec(specOf(options)),
       ...(options.policy === undefined ? {} : { policy: String(options.policy) }),
       ...(options.config === undefined ? {} : { config: await readConfig(String(options.config)) }),
+      sheds: options.shed === true,
       dialect: dialectOf(String(options.dialect)),
       host: String(options.host),
       port: numberOption(options, 'port', { min: 0, max: 65_535, integer: true }) as number,

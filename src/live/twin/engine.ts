@@ -4,7 +4,7 @@
  * the real scheduler at every step. Rows are used again, so that it can run for ever. It knows no clock but the simulation's: moved by
  * events alone it calibrates, moved along with real time it serves.
  */
-import type { Scheduler } from '../../core/index.js'
+import type { ArrivingRequest, Scheduler } from '../../core/index.js'
 import type { SharingMode, Simulation } from '../../sim/index.js'
 import { createActivityMeter } from '../../sim/omni/activity-meter.js'
 import { createCoRunning, type GpuWork, type Presence } from '../../sim/omni/co-running.js'
@@ -71,14 +71,19 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
   const rowOf = (row: number): Row => rows[row] as Row
   const isLong = (row: number): boolean => (plan.units[row] as number) > 0
 
-  const held = schedulerOfRows(horizon, options.rows, (row) => ({
+  const arrivalOf = (row: number): ArrivingRequest => ({
     class: classNames[rowOf(row).classIndex] as string,
     promptTokens: plan.prefillTokens[row] as number,
     audioSeconds: requests.audioSeconds[row] as number,
     images: requests.images[row] as number,
     videos: requests.videos[row] as number,
     ...(rowOf(row).sloMs === undefined ? {} : { sloMs: rowOf(row).sloMs as number }),
-  }))
+  })
+  const held = schedulerOfRows(horizon, options.rows, arrivalOf, (row, earliestMs) => {
+    const { listener, times } = rowOf(row)
+    listener?.shed?.(earliestMs, times)
+    done.push(row)
+  })
   const scheduler: RuntimeScheduler = {
     ...held,
     get capSms() {
@@ -236,6 +241,7 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
     if (scheduler.waiting + shared.numRunning === 0) return
     const active = downstreamRunning() + downstreamQueued() > 0
     scheduler.step(nowMs, meter.value, meter.timestampMs, active)
+    releaseDone()
     if (!shared.compose(work)) {
       if (retryPending) return
       simulation.after(retryMs, retry)

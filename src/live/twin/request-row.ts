@@ -34,6 +34,8 @@ export interface TwinListener {
   handedOver?(units: number, times: RowTimes): void
   /** Units of downstream work whose output may leave: the first time it is the first response. */
   units?(done: number, times: RowTimes): void
+  /** The policy refuses it; nothing else follows. It would have had its first response at `earliestMs` at the earliest. */
+  shed?(earliestMs: number, times: RowTimes): void
   end(times: RowTimes): void
 }
 

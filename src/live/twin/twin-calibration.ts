@@ -33,7 +33,8 @@ const KEPT = 16
 
 /** Classes carry the names of the spec. The same spec gives the same calibration. */
 export function calibrateTwin(spec: TwinSpec): Calibration {
-  const key = JSON.stringify(spec)
+  const { omni, image, classes, sloMultiplier } = spec
+  const key = JSON.stringify({ omni, image, classes, sloMultiplier })
   const found = kept.get(key)
   if (found !== undefined) return found
   const calibration = measure(spec)

@@ -29,6 +29,7 @@ export function schedulerByPolicy(
   calibration: Calibration,
   policy: string,
   rows: number,
+  sheds = false,
 ): TwinScheduler {
   const [of] = policyCases([policy])
   if (of === undefined) throw new HorizonError('ERR_LIVE_POLICY', 'unknown policy', { got: policy })
@@ -40,7 +41,9 @@ export function schedulerByPolicy(
       priority,
     })),
     profiler: requestProfiler(calibration.classes),
-    policy: of.policy(calibration, spec.omni),
+    policy: sheds
+      ? { ...of.policy(calibration, spec.omni), sheds }
+      : of.policy(calibration, spec.omni),
     ladder: calibration.ladder,
     estimates: { downstreamConcurrency: spec.omni.downstream.slots },
     capacity: { maxRequests: rows },

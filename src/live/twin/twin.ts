@@ -37,6 +37,8 @@ export interface TwinOptions {
   readonly spec?: TwinSpec
   /** A policy of `simulate` by name. @default the recommended one */
   readonly policy?: string
+  /** Whether the policy refuses what is lost, with 429 and Retry-After. Needs one that knows lost requests. @default false */
+  readonly sheds?: boolean
   /** A configuration instead: its classes, SLOs, profiles and policy. */
   readonly config?: HorizonConfig
   /** @default vllm-omni */
@@ -76,7 +78,13 @@ export async function createTwin(options: TwinOptions = {}): Promise<Twin> {
   const dialect = options.dialect ?? 'vllm-omni'
   const { horizon, policy, sharing, classNames, sloMs } =
     options.config === undefined
-      ? schedulerByPolicy(spec, calibrateTwin(spec), options.policy ?? RECOMMENDED, rows)
+      ? schedulerByPolicy(
+          spec,
+          calibrateTwin(spec),
+          options.policy ?? RECOMMENDED,
+          rows,
+          options.sheds,
+        )
       : schedulerByConfig(spec, options.config, parseConfig(options.config), rows)
   const classes = listClasses(spec, sloMs)
   const tallies = createTallies(spec.classes.length)
@@ -115,6 +123,16 @@ export async function createTwin(options: TwinOptions = {}): Promise<Twin> {
         units = done
         listener.units?.(done, times)
         dropIfStalled()
+      },
+      shed(earliestMs, times) {
+        open = false
+        tally.inFlight--
+        tallies.rejected++
+        // Nothing was decoded yet, so nothing was sent.
+        const seconds = Math.max(1, Math.ceil((earliestMs - simulation.nowMs) / 1000))
+        const waitedMs = Math.round(simulation.nowMs - times.arrivedMs)
+        const message = `refused after ${waitedMs} ms: it could not have had its first response within ${slo} ms`
+        refuse(new WireError(429, message), response, seconds)
       },
       end(times) {
         open = false
@@ -204,7 +222,10 @@ export async function createTwin(options: TwinOptions = {}): Promise<Twin> {
 
   const server = createServer((request, response) => {
     if (options.intercept?.(request, response) === true) return
-    route(request, response).catch((error: unknown) => refuse(error, request, response))
+    route(request, response).catch((error: unknown) => {
+      refuse(error, response)
+      request.resume()
+    })
   })
   server.maxConnections = limits.maxConnections
   server.requestTimeout = 60_000
@@ -243,7 +264,7 @@ export async function createTwin(options: TwinOptions = {}): Promise<Twin> {
   }
 }
 
-function refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void {
+function refuse(error: unknown, response: ServerResponse, retryAfterSeconds = 1): void {
   if (response.destroyed) return
   if (response.headersSent) {
     response.destroy()
@@ -251,11 +272,10 @@ function refuse(error: unknown, request: IncomingMessage, response: ServerRespon
   }
   const status = error instanceof WireError ? error.status : 500
   const message = error instanceof Error ? error.message : String(error)
-  // What is left of a refused body is not read: the connection ends with the answer.
+  // What is left of a body that is too large is not taken in: the connection ends with the answer.
   const headers: Record<string, string> = status === 413 ? { connection: 'close' } : {}
-  if (status === 503 || status === 429) headers['retry-after'] = '1'
+  if (status === 503 || status === 429) headers['retry-after'] = String(retryAfterSeconds)
   const type = status < 500 ? 'invalid_request_error' : 'server_error'
   const param = error instanceof WireError ? (error.parameter ?? null) : null
   sendJson(response, status, { error: { message, type, param, code: status } }, headers)
-  if (status !== 413) request.resume()
 }

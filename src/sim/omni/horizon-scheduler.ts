@@ -66,11 +66,15 @@ export function horizonScheduler(
   })
 }
 
-/** Puts any scheduler under a runtime that names its requests by rows. A row may be used again once its request has ended. */
+/**
+ * Puts any scheduler under a runtime that names its requests by rows. A row may be used again once its request has ended. `onShed`
+ * hears, within a step, of what the policy refuses.
+ */
 export function schedulerOfRows(
   horizon: Scheduler,
   rows: number,
   arrivalOf: (request: number) => ArrivingRequest,
+  onShed?: (request: number, earliestMs: number) => void,
 ): HorizonScheduler {
   const handles = new Int32Array(rows)
   const requests = new Map<number, number>()
@@ -78,6 +82,14 @@ export function schedulerOfRows(
   const reading = { value: 0, timestampMs: 0 }
   const handleOf = (request: number): number => handles[request] as number
   let waiting = 0
+  if (onShed !== undefined) {
+    horizon.events.on('shed', (handle, earliestMs) => {
+      const request = requests.get(handle) as number
+      requests.delete(handle)
+      waiting--
+      onShed(request, earliestMs)
+    })
+  }
 
   return {
     horizon,
