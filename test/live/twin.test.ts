@@ -1,6 +1,10 @@
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTwin, parseLoadClasses, type Twin, twinSpec } from '../../src/live/index.js'
+import { createTwinEngine } from '../../src/live/twin/engine.js'
+import { calibrateTwin } from '../../src/live/twin/twin-calibration.js'
+import { schedulerByPolicy } from '../../src/live/twin/twin-scheduler.js'
+import { createSimulation } from '../../src/sim/index.js'
 
 let twin: Twin
 beforeAll(async () => {
@@ -214,6 +218,43 @@ describe('the twin', () => {
       await busy.close()
     }
   })
+
+  it.each([
+    ['free', 4],
+    ['until-accepted', 1],
+    ['until-done', 0],
+  ] as const)(
+    'hands over %s: long requests that wait downstream leave %i of four places',
+    (handOver, left) => {
+      const spec = twinSpec({ handOver, set: { 'image.slots': 1, 'handOver.queuePlaces': 0 } })
+      const simulation = createSimulation()
+      const { horizon, sharing, classNames } = schedulerByPolicy(
+        spec,
+        calibrateTwin(spec),
+        'vanilla',
+        64,
+      )
+      const engine = createTwinEngine({ spec, sharing, horizon, classNames, simulation, rows: 64 })
+      const request = {
+        classIndex: 2,
+        promptTokens: 16,
+        answerTokens: 1,
+        audioSeconds: 0,
+        images: 0,
+        videos: 0,
+      }
+      const ended: number[] = []
+      for (let i = 0; i < 4; i++)
+        engine.submit(request, { end: ({ finishedMs }) => ended.push(finishedMs) })
+      simulation.run(100)
+      expect(4 - engine.numRunning).toBe(left)
+      simulation.run()
+      expect(ended).toHaveLength(4)
+      expect([engine.inFlight, engine.numRunning, engine.kvFraction, horizon.size]).toEqual([
+        0, 0, 0, 0,
+      ])
+    },
+  )
 
   it('serves the classes of a configuration, and says which one is missing', async () => {
     const config = {

@@ -104,6 +104,7 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
     },
   }
 
+  const { mechanism, queuePlaces } = omni.handOver
   const coRunning = createCoRunning(options.sharing, omni.sharing)
   const meter = createActivityMeter(omni.sharing.pressurePeriodMs)
   const work: GpuWork = { computeMs: 0, memoryMs: 0 }
@@ -131,13 +132,42 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
         finish(row, nowMs)
         return
       }
-      scheduler.enterDownstream(row)
       listener?.handedOver?.(plan.units[row] as number, times)
-      const at = lineOf(row)
-      at.stage.enter(row)
-      startUnit(at)
+      if (!isHeld(row)) {
+        handOver(row)
+        return
+      }
+      scheduler.handedOver(row)
+      const line = lineOf(row)
+      if (mechanism === 'until-accepted') line.held.push(row)
+      else {
+        line.stage.enter(row)
+        startUnit(line)
+      }
     },
+    holds: isHeld,
   })
+
+  function isHeld(row: number): boolean {
+    if (mechanism === 'free' || !isLong(row)) return false
+    return mechanism === 'until-done' || !lineOf(row).stage.accepts(queuePlaces)
+  }
+
+  function handOver(row: number): void {
+    scheduler.enterDownstream(row)
+    const line = lineOf(row)
+    line.stage.enter(row)
+    startUnit(line)
+  }
+
+  /** Whoever waits for room in a line gives its place in the shared stage back once there is some. */
+  function handOverHeld(line: Line): void {
+    while (line.held.length > 0 && line.stage.accepts(queuePlaces)) {
+      const row = line.held.shift() as number
+      shared.release(row)
+      handOver(row)
+    }
+  }
 
   const lineSpecs = spec.image === undefined ? [omni] : [omni, { ...omni, downstream: spec.image }]
   const lines = lineSpecs.map((of, index) => {
@@ -156,7 +186,8 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
       finished: finish,
     })
     const presence: Presence = { duty: 0, bandwidth: 0, compute: 0 }
-    return { index, stage, presence, busy: false, hostMs: of.downstream.hostMsPerUnit }
+    const held: number[] = []
+    return { index, stage, held, presence, busy: false, hostMs: of.downstream.hostMsPerUnit }
   })
   type Line = (typeof lines)[number]
   const lineOf = (row: number): Line =>
@@ -172,6 +203,7 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
   function finish(row: number, nowMs: number): void {
     const { listener, times } = rowOf(row)
     times.finishedMs = nowMs
+    if (mechanism === 'until-done' && isLong(row)) shared.release(row)
     scheduler.finish(row)
     listener?.end(times)
     done.push(row)
@@ -184,7 +216,11 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
 
   function release(row: number): void {
     shared.forget(row)
-    for (const line of lines) line.stage.forget(row)
+    for (const { stage, held } of lines) {
+      stage.forget(row)
+      const place = held.indexOf(row)
+      if (place !== -1) held.splice(place, 1)
+    }
     clearRow(rowOf(row))
     free.push(row)
   }
@@ -204,6 +240,7 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
     meter.set('downstream', combined().duty, simulation.nowMs)
     line.stage.complete(simulation.nowMs)
     releaseDone()
+    handOverHeld(line)
     startUnit(line)
     wake()
   })
@@ -238,7 +275,7 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
   function startStep(): void {
     const nowMs = simulation.nowMs
     meter.sample(nowMs)
-    if (scheduler.waiting + shared.numRunning === 0) return
+    if (scheduler.waiting + shared.numRunning - shared.numHeld === 0) return
     const active = downstreamRunning() + downstreamQueued() > 0
     scheduler.step(nowMs, meter.value, meter.timestampMs, active)
     releaseDone()
@@ -254,9 +291,10 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
     sharedBusy = true
     sharedFraction = Math.min(1, scheduler.capSms / omni.totalSms)
     const gpuMs = coRunning.sharedMs(work, sharedFraction, combined(), shared.prefills)
-    setPresence(sharedPresence, gpuMs, omni.shared.hostMs)
+    const hostMs = omni.shared.hostMs + omni.shared.hostMsPerAnswerToken * shared.decodedTokens
+    setPresence(sharedPresence, gpuMs, hostMs)
     meter.set('shared', sharedPresence.duty, nowMs)
-    simulation.after(gpuMs + omni.shared.hostMs, sharedDone)
+    simulation.after(gpuMs + hostMs, sharedDone)
   }
 
   function startUnit(line: Line): void {
@@ -325,7 +363,9 @@ export function createTwinEngine(options: TwinEngineOptions): TwinEngine {
     abort(row) {
       if (Number.isNaN(rowOf(row).times.arrivedMs)) return
       held.cancel(row)
+      const line = lineOf(row)
       release(row)
+      handOverHeld(line)
       wake()
     },
   }

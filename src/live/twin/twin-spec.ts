@@ -14,6 +14,7 @@ import {
   type OmniSpec,
   omniSpec,
 } from '../../sim/index.js'
+import { HAND_OVERS } from '../../sim/omni/parameters.js'
 import { SMALL_IMAGE, SMALL_OMNI } from './small-spec.js'
 
 export type TwinInput = 'text' | 'audio' | 'image' | 'video'
@@ -55,6 +56,8 @@ const schema = z
     set: z.record(z.string(), z.number().min(0)),
     /** The name the server gives its model. */
     name: z.string().min(1).max(200),
+    /** Whether a long-path request keeps its shared-stage place until the next stage takes it, or is done. */
+    handOver: z.enum(HAND_OVERS),
     silenceMs: z.number().min(0).max(60_000),
     textBeforeAudio: z.boolean(),
     sloMultiplier: z.number().positive(),
@@ -74,13 +77,17 @@ export function twinSpec(input: unknown = {}): TwinSpec {
     })
   }
   const { base = 'small', gpu = 'rtx-6000-ada', set = {}, ...rest } = result.data
+  const held = (omni: OmniSpec): OmniSpec =>
+    rest.handOver === undefined
+      ? omni
+      : { ...omni, handOver: { ...omni.handOver, mechanism: rest.handOver } }
   const wire = {
     silenceMs: rest.silenceMs ?? 0,
     textBeforeAudio: rest.textBeforeAudio ?? true,
     sloMultiplier: rest.sloMultiplier ?? 5,
   }
   if (base !== 'small') {
-    const omni = omniSpec(gpu as GpuName, base as ModelName, set)
+    const omni = held(omniSpec(gpu as GpuName, base as ModelName, set))
     return {
       name: rest.name ?? `${base}-twin`,
       omni,
@@ -100,7 +107,11 @@ export function twinSpec(input: unknown = {}): TwinSpec {
   const every: readonly TwinInput[] = ['text', 'audio', 'image', 'video']
   return {
     name: rest.name ?? 'horizonserve-twin',
-    omni: { ...omni, classes: omni.classes.map((of) => modalityClass(of.name)), overrides: set },
+    omni: held({
+      ...omni,
+      classes: omni.classes.map((of) => modalityClass(of.name)),
+      overrides: set,
+    }),
     image,
     classes: [
       { name: 'text', output: 'text', inputs: every, modality: 't2t' },
