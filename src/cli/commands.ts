@@ -30,5 +30,6 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'run', load: async () => (await import('./commands/run.js')).command },
   { name: 'load', load: async () => (await import('./commands/load.js')).command },
   { name: 'twin', load: async () => (await import('./commands/twin.js')).command },
+  { name: 'pick', load: async () => (await import('./commands/pick.js')).command },
   { name: 'watch', load: async () => (await import('./commands/watch.js')).command },
 ]

@@ -1,3 +1,29 @@
+export {
+  createEndpointBook,
+  type EndpointBook,
+  type EndpointClass,
+} from './endpoint-book.js'
+export {
+  createEndpointOutlook,
+  type EndpointOutlook,
+  type EndpointOutlookOptions,
+  type EndpointSample,
+  emptySample,
+} from './endpoint-outlook.js'
+export {
+  correctedEstimate,
+  createPick,
+  type EndpointEstimate,
+  type EndpointRule,
+  type EndpointRuleOptions,
+  type EndpointScore,
+  endpointRule,
+  heldNow,
+  type Pick,
+  type PickRequest,
+  pickEndpoint,
+  publishedEstimate,
+} from './endpoint-rule.js'
 export { type FixedCapOptions, fixedCap } from './fixed-cap.js'
 export { type LatenessOptions, lateness } from './lateness.js'
 export { defaultLongPathCap, type LongPathCapOptions, longPathCap } from './long-path-cap.js'

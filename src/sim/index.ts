@@ -72,6 +72,14 @@ export { type Candidate, type Tuned, tune } from './experiments/tune.js'
 export { candidatePolicy, scaledCalibration, usualCandidate } from './experiments/tuning.js'
 export { type UpperBound, upperBound } from './experiments/upper-bound.js'
 export { WORLD_GRID, type WorldOfGrid } from './experiments/world-grid.js'
+export {
+  type FleetEngine,
+  type FleetOptions,
+  type FleetRun,
+  runFleet,
+} from './fleet/fleet.js'
+export { capacityAt, type FleetBudget, runFleetStudy } from './fleet/fleet-study.js'
+export { PICKER_CASES, type Picker, type PickerCase, pickerCases } from './fleet/picker-case.js'
 export { type CoRunning, createCoRunning, type SharingMode } from './omni/co-running.js'
 export { type ModalityClass, modalityClass } from './omni/modality-class.js'
 export { GPUS, type GpuName, MODELS, type ModelName, type Parameter } from './omni/parameters.js'

@@ -19,6 +19,7 @@ import {
   renderResultsPage,
   resultsDocument,
   resultsOf,
+  runFleetStudy,
   runJobs,
   type Trace,
 } from '../../sim/index.js'
@@ -44,6 +45,11 @@ function configure(command: Command): void {
       'the same where ours are held against HorizonServe as printed (default: as --seeds)',
     )
     .option('--minutes <m>', 'virtual minutes of arrivals a point', String(DEFAULT_BUDGET.minutes))
+    .option(
+      '--fleet',
+      'the fleet study instead: pickers before several engines (its runs are kept beside --results)',
+    )
+    .option('--engines <n>', 'engines of the fleet study', '8')
     .option('--draws <n>', `random worlds (default: ${DEFAULT_BUDGET.draws})`)
     .option('--traces <folder>', 'folder with the Azure traces of 2023, for real arrivals')
     .option(
@@ -60,6 +66,7 @@ async function run(
   options: Record<string, unknown>,
   io: CliIo,
 ): Promise<number> {
+  if (options.fleet === true) return runFleet(ids, options, io)
   const chosen = exhibits(ids)
   const folder = options.traces === undefined ? undefined : String(options.traces)
   if (folder !== undefined) requireTraces(folder)
@@ -101,6 +108,47 @@ async function run(
   if (options.page !== undefined) {
     writeText(resolve(String(options.page)), renderResultsPage(document, readChartLibrary()))
     io.err(`page: ${String(options.page)}\n`)
+  }
+  return EXIT.ok
+}
+
+/** Its seeds are paired too; a point is 5 virtual minutes unless more are asked for, since it is that of a whole fleet. */
+async function runFleet(
+  ids: readonly string[],
+  options: Record<string, unknown>,
+  io: CliIo,
+): Promise<number> {
+  if (ids.length > 0) {
+    throw new HorizonError('ERR_CLI_OPTION', 'the fleet study stands alone', {
+      field: '--fleet',
+      got: ids.join(' '),
+      hint: 'Leave the figures and tables out',
+    })
+  }
+  const given = String(options.minutes) === String(DEFAULT_BUDGET.minutes) ? '5' : options.minutes
+  const budget = {
+    seeds: budgetOf(options, false).seeds,
+    minutes: numberOption({ minutes: given }, 'minutes', { min: 0.5, max: 1e4 }) as number,
+    engines: numberOption(options, 'engines', { min: 1, max: 64, integer: true }) as number,
+  }
+  const path = resolve(String(options.results).replace(/(\.jsonl)?$/, '-fleet.jsonl'))
+  mkdirSync(dirname(path), { recursive: true })
+  const bar = createProgressBar(io)
+  const section = runFleetStudy(createLaboratory(), path, budget, (what, share) =>
+    bar.show(what, share),
+  )
+  bar.clear()
+  const markdown = renderMarkdown({
+    title: 'Fleet',
+    intro: [
+      `Made by \`horizonserve reproduce --fleet --seeds ${budget.seeds} --minutes ${budget.minutes} --engines ${budget.engines}\`. Everything here is simulated.`,
+    ],
+    sections: [section],
+  })
+  if (options.markdown === undefined) io.out(markdown)
+  else {
+    writeText(resolve(String(options.markdown)), markdown)
+    io.out(`results: ${String(options.markdown)}\n`)
   }
   return EXIT.ok
 }

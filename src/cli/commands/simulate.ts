@@ -22,6 +22,7 @@ import {
   type OmniSpec,
   omniSpec,
   overlayTrace,
+  PICKER_CASES,
   POLICY_CASES,
   type PolicyCase,
   policyCases,
@@ -39,6 +40,7 @@ import { type CliCommand, type CliIo, EXIT } from '../command.js'
 import { expectWritable, writeText } from '../files.js'
 import { numberOption, numberRecord, optionName, parseNumber } from '../number-option.js'
 import { createProgressBar } from '../progress-bar.js'
+import { FLEET_OPTIONS, simulateFleet } from '../simulate-fleet.js'
 import { attainmentText } from '../simulation-text.js'
 
 type Options = Readonly<Record<string, unknown>>
@@ -80,6 +82,25 @@ function configure(command: Command): void {
     .option('--seed <n>', 'same seed, same bytes', '1')
     .option('--slo-multiplier <x>', 'SLO over solo p95', '5')
     .option('--set <parameters>', 'override parameters of the model, such as shared.slots=8')
+    .option(
+      '--engines <n>',
+      'so many engines behind a picker, 1 to 64; compares pickers, not policies',
+    )
+    .option(
+      '--pickers <names>',
+      `with --engines: comma-separated, of ${PICKER_CASES.map((of) => of.name).join(', ')}`,
+    )
+    .option('--picker-replicas <n>', 'with --engines: pickers side by side, 1 to 8 (default: 1)')
+    .option('--scrape-ms <ms>', 'with --engines: between two scrapes of an engine (default: 50)')
+    .option(
+      '--scrape-delay-ms <ms>',
+      'with --engines: how old a scrape is when it is there (default: 5)',
+    )
+    .option(
+      '--engine-gpus <names>',
+      'with --engines: GPUs of the engines in turn, instead of --gpu',
+    )
+    .option('--lose <engine@seconds>', 'with --engines: engines that die, such as 0@60,3@90')
     .option('--json', 'print one JSON object')
     .option('--report <path>', 'also write the HTML report')
     .option('--demo', `a short run with a report (${DEMO.report})`)
@@ -99,6 +120,9 @@ async function run(_args: readonly string[], given: Options, io: CliIo): Promise
   const spec = omniSpec(options.gpu as GpuName, options.model as ModelName, overrides)
   const workload = makeWorkload(spec, options, seed, io)
   const multiplier = numberOption(options, 'sloMultiplier', { min: 0.001 }) as number
+  if (options.engines !== undefined)
+    return simulateFleet({ spec, workload, options, seed, multiplier, overrides, io })
+  refuse(options, FLEET_OPTIONS, 'give --engines too')
   const bar = createProgressBar(io)
   const { solo, sweep } = collect(simulatedTarget(spec, workload), {
     requestsPerClass: 100,

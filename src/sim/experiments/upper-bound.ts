@@ -22,18 +22,20 @@ export interface UpperBound {
   readonly long: number
 }
 
+/** `engines`: as many of them, each request on whichever is best. */
 export function upperBound(
   spec: OmniSpec,
   workload: Workload,
   calibration: Calibration,
+  engines = 1,
 ): UpperBound {
   const plan = planRequests(spec, workload)
   const slo = workload.classes.map(
     (of) => calibration.classes.find(({ name }) => name === of.name)?.sloMs ?? 0,
   )
   return {
-    short: boundShort(spec, workload, plan, slo),
-    long: boundLong(spec, workload, plan, slo),
+    short: boundShort(spec, workload, plan, slo, engines),
+    long: boundLong(spec, workload, plan, slo, engines),
   }
 }
 
@@ -42,6 +44,7 @@ function boundShort(
   workload: Workload,
   plan: RequestPlan,
   slo: readonly number[],
+  engines: number,
 ): number {
   const work: GpuWork = { computeMs: 0, memoryMs: 0 }
   const stepMs = (prefillTokens: number, kvTokens: number, encodeTflop: number): number => {
@@ -74,7 +77,7 @@ function boundShort(
     if (earliestEnd <= latest) free++
     else intervals.push({ from: latest, to: earliestEnd })
   }
-  return free + mostIntervals(intervals, spec.shared.slots)
+  return free + mostIntervals(intervals, spec.shared.slots * engines)
 }
 
 /** Most intervals of which no more than `k` overlap: of k + 1 that do, the one that ends last goes. */
@@ -98,6 +101,7 @@ function boundLong(
   workload: Workload,
   plan: RequestPlan,
   slo: readonly number[],
+  engines: number,
 ): number {
   const work: GpuWork = { computeMs: 0, memoryMs: 0 }
   const { slots } = spec.downstream
@@ -115,7 +119,7 @@ function boundLong(
       (workload.arrivalMs[i] as number) + (slo[classIndex] as number),
     )
   }
-  let left = lastDeadlineMs - (workload.arrivalMs[0] ?? 0)
+  let left = engines * (lastDeadlineMs - (workload.arrivalMs[0] ?? 0))
   let kept = 0
   for (const cost of costs.sort((a, b) => a - b)) {
     left -= cost
