@@ -19,6 +19,7 @@ const entries = {
   'config-file': 'src/config-file.ts',
   'gpu/index': 'src/gpu/index.ts',
   'adapters/index': 'src/adapters/index.ts',
+  'fleet/index': 'src/fleet/index.ts',
   'sim/index': 'src/sim/index.ts',
   'deploy/index': 'src/deploy/index.ts',
   'live/index': 'src/live/index.ts',

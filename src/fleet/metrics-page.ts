@@ -9,6 +9,7 @@ import type { EndpointSample } from '../policies/index.js'
 export function readMetricsPage(
   text: string,
   classIndex: ReadonlyMap<string, number>,
+  isLong: ArrayLike<number>,
   out: EndpointSample,
 ): boolean {
   for (const column of [out.expectedMs, out.waiting, out.lost, out.inShared, out.inFlight])
@@ -37,7 +38,7 @@ export function readMetricsPage(
     else if (name === 'lost') out.lost[c] = value
     else if (name === 'in_shared_stage') out.inShared[c] = value
     else if (name === 'in_flight') out.inFlight[c] = value
-    else if (name === 'capacity_rate' && value > 0)
+    else if (name === 'capacity_rate' && value > 0 && isLong[c] === 1)
       out.longStepMs = Math.max(out.longStepMs, 1000 / value)
   }
   if (rate > 0) out.holdMs = (1000 * out.slots) / rate

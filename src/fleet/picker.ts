@@ -123,6 +123,7 @@ export function createPicker(options: PickerOptions): Picker {
         url: metricsUrl,
         everyMs: scrapeMs,
         classIndex,
+        isLong: book.isLong,
         sample,
         onAsk: () => book.beginScrape(place, performance.now()),
         onPage(knows) {

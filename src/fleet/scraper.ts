@@ -13,6 +13,8 @@ export interface ScraperOptions {
   /** Between two scrapes, ms. */
   readonly everyMs: number
   readonly classIndex: ReadonlyMap<string, number>
+  /** 1 for a long-path class. */
+  readonly isLong: ArrayLike<number>
   readonly sample: EndpointSample
   /** About to ask. */
   readonly onAsk: () => void
@@ -66,7 +68,9 @@ export function startScraper(options: ScraperOptions): Scraper {
             if (response.statusCode !== 200) options.onGone()
             else {
               const text = Buffer.concat(chunks).toString('utf8')
-              options.onPage(readMetricsPage(text, options.classIndex, options.sample))
+              options.onPage(
+                readMetricsPage(text, options.classIndex, options.isLong, options.sample),
+              )
             }
           }),
         )

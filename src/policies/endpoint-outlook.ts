@@ -104,6 +104,18 @@ export function createEndpointOutlook(
     return sum
   }
 
+  /** Of the long-path classes, while none of their requests is here. */
+  const usualBusyMs = (): number => {
+    let sum = 0
+    let n = 0
+    for (let c = 0; c < count; c++) {
+      if (path[c] !== LONG) continue
+      sum += busyMs[c]! * estimates.slowdown[c]!
+      n += 1
+    }
+    return n === 0 ? 0 : sum / n
+  }
+
   return {
     tick(nowMs) {
       const held = inShared()
@@ -141,7 +153,7 @@ export function createEndpointOutlook(
         longBusyMs += here * busyMs[c]! * estimates.slowdown[c]!
       }
       const slotWaitMs = (Math.max(0, held + queued - slots + 1) * holdMs) / slots
-      const meanBusyMs = longs > 0 ? longBusyMs / longs : 0
+      const meanBusyMs = longs > 0 ? longBusyMs / longs : usualBusyMs()
       sample.longStepMs = meanBusyMs / concurrency
       for (let c = 0; c < count; c++) {
         let ms = slotWaitMs + estimates.slowdown[c]! * soloMs[c]!

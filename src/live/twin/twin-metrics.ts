@@ -2,9 +2,15 @@
  * @module
  * The twin's metrics page: the names of vLLM and vLLM-Omni 0.30.0, as far as they mean something here, and those of our own contract.
  */
-import { INPUT, WORK } from '../../core/index.js'
+import { type EndpointOutlook, type EndpointSample, endpointGauges } from '../../policies/index.js'
 import type { TwinEngine } from './engine.js'
 import type { TwinSpec } from './twin-spec.js'
+
+/** What pickers are told. */
+export interface TwinOutlook {
+  readonly outlook: EndpointOutlook
+  readonly sample: EndpointSample
+}
 
 /** Sums of what was answered, per class of the spec. */
 export interface ClassTally {
@@ -47,47 +53,6 @@ export function createTallies(classes: number): TwinTallies {
   }
 }
 
-export interface ClassOutlook {
-  readonly name: string
-  readonly waiting: number
-  readonly inFlight: number
-  /** First response of a usual request that arrives now, by the estimates of the step. */
-  readonly expectedFirstResponseMs: number
-  /** Its slack over its SLO, at least 0: at 0 it would be lost. */
-  readonly headroom: number
-}
-
-/** Per class of the scheduler. */
-export function outlooks(spec: TwinSpec, engine: TwinEngine, tallies: TwinTallies): ClassOutlook[] {
-  const { horizon, classNames } = engine
-  const inputs = new Float64Array(4)
-  const work = new Float64Array(3)
-  return spec.classes.map((of, index) => {
-    const name = classNames[index] as string
-    const c = horizon.classes.indexOf(name)
-    const usual = usualRequest(spec, index)
-    inputs[INPUT.promptTokens] = engine.prefillTokens(usual)
-    inputs[INPUT.audioSeconds] = usual.audioSeconds
-    inputs[INPUT.images] = usual.images
-    inputs[INPUT.videos] = usual.videos
-    horizon.profiler.annotate(c, inputs, work)
-    const alone = (work[WORK.shared] as number) + (work[WORK.downstream] as number)
-    const expectedFirstResponseMs =
-      (horizon.estimates.slowdown[c] as number) * alone + (horizon.estimates.waitMs[c] as number)
-    const sloMs = horizon.classes.sloMs[c] as number
-    return {
-      name: of.name,
-      waiting: [0, 1, 2].reduce(
-        (sum, of) => sum + (horizon.signals.waiting[c * 3 + of] as number),
-        0,
-      ),
-      inFlight: tallies.classes[index]?.inFlight ?? 0,
-      expectedFirstResponseMs,
-      headroom: Math.max(0, (sloMs - expectedFirstResponseMs) / sloMs),
-    }
-  })
-}
-
 /** What a class's requests look like when nobody says more: also the sizes that the twin lists for `load`. */
 export function usualRequest(spec: TwinSpec, classIndex: number) {
   const { output, inputs } = spec.classes[classIndex] as TwinSpec['classes'][number]
@@ -101,7 +66,12 @@ export function usualRequest(spec: TwinSpec, classIndex: number) {
   }
 }
 
-export function twinMetricsText(spec: TwinSpec, engine: TwinEngine, tallies: TwinTallies): string {
+export function twinMetricsText(
+  spec: TwinSpec,
+  engine: TwinEngine,
+  tallies: TwinTallies,
+  { outlook, sample }: TwinOutlook,
+): string {
   const out: string[] = []
   const model = `model_name="${spec.name.replace(/[\\"\n]/g, '_')}"`
   const metric = (
@@ -166,37 +136,9 @@ export function twinMetricsText(spec: TwinSpec, engine: TwinEngine, tallies: Twi
   ])
   metric('vllm_omni:image_count_total', 'counter', 'Images made.', [[stage1, tallies.images]])
 
-  const looks = outlooks(spec, engine, tallies)
-  const perClass = (
-    name: string,
-    help: string,
-    of: (look: ClassOutlook) => number,
-    total: number,
-  ): void =>
-    metric(`horizonserve_${name}`, 'gauge', help, [
-      ['', total],
-      ...looks.map((look) => [`class="${look.name}"`, of(look)] as const),
-    ])
-  const all = (of: (look: ClassOutlook) => number): number[] => looks.map(of)
-  perClass(
-    'waiting',
-    'Requests that wait for the shared stage.',
-    (of) => of.waiting,
-    engine.waiting,
-  )
-  perClass('in_flight', 'Requests in the server.', (of) => of.inFlight, engine.inFlight)
-  perClass(
-    'expected_first_response_ms',
-    'Expected first response of a usual request that arrives now; unlabelled: the longest.',
-    (of) => of.expectedFirstResponseMs,
-    Math.max(...all((of) => of.expectedFirstResponseMs)),
-  )
-  perClass(
-    'headroom_ratio',
-    'Slack over SLO of a usual request that arrives now, 0 is lost; unlabelled: the smallest.',
-    (of) => of.headroom,
-    Math.min(...all((of) => of.headroom)),
-  )
+  outlook.read(sample)
+  const { names, sloMs, path } = engine.horizon.classes
+  const contract = endpointGauges(names, sloMs, sample, path)
   metric('horizonserve_first_responses_total', 'counter', 'First responses.', [
     ['', sum((of) => of.firstResponses)],
     ...spec.classes.map(
@@ -223,5 +165,5 @@ export function twinMetricsText(spec: TwinSpec, engine: TwinEngine, tallies: Twi
   metric('horizonserve_cap_sms', 'gauge', 'SMs the shared stage may use.', [
     ['', engine.horizon.decision.capSms],
   ])
-  return `${out.join('\n')}\n`
+  return `${out.join('\n')}\n${contract}`
 }

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type HorizonConfig, parseConfig } from '../../config.js'
 import { HorizonError } from '../../core/index.js'
+import { createEndpointOutlook, emptySample } from '../../policies/index.js'
 import { createSimulation } from '../../sim/index.js'
 import { RECOMMENDED } from '../../sim/policy-case.js'
 import type { LoadClassInput } from '../load-class.js'
@@ -90,6 +91,12 @@ export async function createTwin(options: TwinOptions = {}): Promise<Twin> {
   const tallies = createTallies(spec.classes.length)
   const simulation = createSimulation()
   const engine = createTwinEngine({ spec, sharing, horizon, classNames, simulation, rows })
+  const outlook = createEndpointOutlook(horizon, {
+    slots: spec.omni.shared.slots,
+    downstreamConcurrency: spec.omni.downstream.slots,
+  })
+  horizon.events.on('decision', () => outlook.tick(simulation.nowMs))
+  const sample = emptySample(horizon.classes.count)
   const realTime = createRealTime(simulation)
   const context: AnswerContext = { spec, dialect, samples: createSpeechSamples(spec.silenceMs) }
 
@@ -214,7 +221,7 @@ export async function createTwin(options: TwinOptions = {}): Promise<Twin> {
       if (path === '/metrics') {
         realTime.catchUp()
         response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' })
-        return void response.end(twinMetricsText(spec, engine, tallies))
+        return void response.end(twinMetricsText(spec, engine, tallies, { outlook, sample }))
       }
     }
     throw new WireError(404, `no ${request.method} ${path} here`)
