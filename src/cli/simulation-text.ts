@@ -28,6 +28,16 @@ export function attainmentText(data: ReportData): string {
       ]),
     ],
   )
+  const waits = textTable(
+    ['policy', 'short p95', 'short longest wait', 'long p95', 'long longest wait'],
+    data.policies.map(({ name, short, long }) => [
+      name,
+      ...[short, long].flatMap((path) => [
+        duration(path.firstResponseMs.p95),
+        duration(path.longestWaitMs),
+      ]),
+    ]),
+  )
   return [
     `Simulated: ${runtime.model} on ${runtime.gpu}; ${workload.name}; ${workload.requests} requests, seed ${workload.seed}`,
     ...workload.notes.map((note) => `  ${note}`),
@@ -37,6 +47,8 @@ export function attainmentText(data: ReportData): string {
     attainment,
     'First response, p95',
     latency,
+    'What it costs whom: first response p95, and the longest wait for a place',
+    waits,
     accounts(data),
   ].join('\n')
 }

@@ -42,6 +42,8 @@ export {
   type HorizonPolicyOptions,
   horizonPolicy,
   literalPolicy,
+  type PlacesOptions,
+  placesPolicy,
   strictPriorityPolicy,
   vanillaPolicy,
 } from './presets.js'

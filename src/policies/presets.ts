@@ -3,7 +3,7 @@
  * Whole policies: the paper's system as printed, ours, and what they are compared with. A policy is a record of parts; build your own
  * the same way.
  */
-import { ABOVE_0, expectNumber } from '../core/errors.js'
+import { ABOVE_0, expectInteger, expectNumber } from '../core/errors.js'
 import type { CapController, Order, Policy, UrgencyRule, ViewFilter } from '../core/ports.js'
 import { type LatenessOptions, lateness } from './lateness.js'
 import { type LongPathCapOptions, longPathCap } from './long-path-cap.js'
@@ -88,6 +88,30 @@ export function horizonPolicy(options: HorizonPolicyOptions = {}): Policy {
     workConserving: options.workConserving ?? true,
     sheds: options.sheds ?? false,
   }
+}
+
+/** What an engine can tell of its places. */
+export interface PlacesOptions extends Omit<HorizonPolicyOptions, 'slotReserve' | 'longPathCap'> {
+  /** Places of the shared stage (vLLM: `max_num_seqs`), and of the downstream stage. */
+  readonly slots: number
+  readonly downstreamPlaces: number
+}
+
+/**
+ * The default preset where the places of both stages are known. At most one long-path request more than the downstream stage has places
+ * is in flight, protected ones too, so that none holds a shared-stage place for longer than it computes; half of the slots are kept from
+ * requests already lost. It assumes nothing about when the runtime frees a place.
+ */
+export function placesPolicy({ slots, downstreamPlaces, ...options }: PlacesOptions): Policy {
+  expectInteger('ERR_POLICIES_PLACES', 'downstreamPlaces', downstreamPlaces, 1)
+  return horizonPolicy({
+    name: 'horizonserve-places',
+    // The cap leaves nobody out, so that protection would only reorder.
+    uGuard: 0,
+    ...options,
+    slotReserve: { slots },
+    longPathCap: { cap: downstreamPlaces + 1, counts: 'in-flight', protected: 'limited' },
+  })
 }
 
 /** The paper as printed: N renewed in each step, the cap counts prefills, nothing passes, nothing is lost, pressure smoothed per step. */

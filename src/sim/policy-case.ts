@@ -9,6 +9,7 @@ import {
   feasibleEdfPolicy,
   horizonPolicy,
   literalPolicy,
+  placesPolicy,
   strictPriorityPolicy,
   vanillaPolicy,
 } from '../policies/index.js'
@@ -77,6 +78,18 @@ export const POLICY_CASES: readonly PolicyCase[] = [
       }),
   },
   {
+    name: 'horizonserve-places',
+    about:
+      'horizonserve-slots that knows the downstream places too: at most one long-path request more than those in flight',
+    sharing: 'green-contexts',
+    policy: ({ saturation }, { shared, downstream }) =>
+      placesPolicy({
+        slots: shared.slots,
+        downstreamPlaces: downstream.slots,
+        throttle: { saturation },
+      }),
+  },
+  {
     name: 'feasible-edf',
     about: 'earliest deadline first over those that can still make it; long-path cap, SM throttle',
     sharing: 'green-contexts',
@@ -91,7 +104,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
 ]
 
 /** Compared unless others are named. */
-export const DEFAULT_POLICIES: readonly string[] = POLICY_CASES.slice(0, 7).map((of) => of.name)
+export const DEFAULT_POLICIES: readonly string[] = POLICY_CASES.slice(0, 8).map((of) => of.name)
 
 /** Cases by name, in the order given. Throws `ERR_SIM_POLICY`. */
 export function policyCases(names: readonly string[]): readonly PolicyCase[] {

@@ -47,6 +47,9 @@ type Options = Readonly<Record<string, unknown>>
 
 const DEMO = { rate: '0.45', requests: '1200', report: 'horizonserve-report.html' }
 
+/** A world with back-pressure (docs/simulator.md, "Worlds"). */
+const HELD = 'handOver.mechanism=1,downstream.slots=1'
+
 function configure(command: Command): void {
   const names = (of: object): string => Object.keys(of).join(', ')
   command
@@ -108,6 +111,19 @@ function configure(command: Command): void {
 
 async function run(_args: readonly string[], given: Options, io: CliIo): Promise<number> {
   const options: Options = given.demo === true ? { ...given, ...demoDefaults(given) } : given
+  // Which of the two a server is, is not published: a demo shows both, unless the user sets a world.
+  if (given.demo !== true || given.set !== undefined || given.json === true)
+    return compare(options, io)
+  io.out(`World 1 of 2: a request gives its place back at its last token\n`)
+  const code = await compare(options, io)
+  io.out(
+    `\nWorld 2 of 2: a long-path request keeps its place until the one downstream place takes it (--set ${HELD})\n`,
+  )
+  const { report: _of1, ...second } = options
+  return code === EXIT.ok ? compare({ ...second, set: HELD }, io) : code
+}
+
+async function compare(options: Options, io: CliIo): Promise<number> {
   const report = options.report === undefined ? undefined : resolve(String(options.report))
   if (report !== undefined) expectWritable(report)
   const cases = [
