@@ -94,6 +94,8 @@ export const horizonConfigSchema = z.strictObject({
     sheds: z.boolean(),
     triage: orFalse(options({ uLost: positive, shareFloor: share })),
     slots: integerFrom1,
+    downstreamPlaces: integerFrom1,
+    lateness: orFalse(options({ boundMs: positive })),
     slotReserve: orFalse(count),
     throttle: orFalse(
       options({

@@ -17,7 +17,12 @@ import type { ClassSpec } from './core/request-class.js'
 import type { SchedulerOptions } from './core/scheduler-options.js'
 import { fixedCap } from './policies/fixed-cap.js'
 import { edf, fcfs, strictPriority } from './policies/orders.js'
-import { type HorizonPolicyOptions, horizonPolicy, literalPolicy } from './policies/presets.js'
+import {
+  type HorizonPolicyOptions,
+  horizonPolicy,
+  literalPolicy,
+  placesPolicy,
+} from './policies/presets.js'
 import { requestProfiler, type StageProfile } from './policies/request-profiler.js'
 import { DEFAULT_U_GUARD } from './policies/slack-guard.js'
 
@@ -90,7 +95,7 @@ function classSpec<Name extends string>(name: Name, config: ClassConfig): ClassS
 function policyOf(config: CheckedConfig): Policy {
   const orders = { arrival: fcfs, deadline: edf, priority: strictPriority }
   const cap = config.longPathCap
-  const { fixedCapSms, slots, slotReserve: reserve } = config
+  const { fixedCapSms, slots, slotReserve: reserve, downstreamPlaces } = config
   const triages = config.triage ?? config.preset !== 'literal'
   if (fixedCapSms !== undefined && !(config.ladder?.levels.includes(fixedCapSms) ?? false)) {
     throw invalid('fixedCapSms', 'one of ladder.levels', fixedCapSms)
@@ -102,6 +107,7 @@ function policyOf(config: CheckedConfig): Policy {
       longPathCap:
         cap === false ? false : { cap, counts: config.capCounts, protected: config.capProtected },
       sheds: config.sheds,
+      lateness: config.lateness,
       triage: config.triage,
       // Without triage no request is lost: slots alone then change nothing, and a reserve that is asked for is refused.
       slotReserve: (reserve ?? (slots && triages)) && { slots, reserve },
@@ -111,7 +117,13 @@ function policyOf(config: CheckedConfig): Policy {
     order: config.order && orders[config.order],
     cap: fixedCapSms && (() => fixedCap({ sms: fixedCapSms })),
   } as HorizonPolicyOptions
-  return config.preset === 'literal' ? literalPolicy(options) : horizonPolicy(options)
+  if (config.preset === 'literal') return literalPolicy(options)
+  if (downstreamPlaces === undefined) return horizonPolicy(options)
+  // The places of one stage alone would leave the cap without a reason.
+  if (slots === undefined || !triages || reserve === false)
+    throw invalid('downstreamPlaces', 'beside slots, with triage and a reserve', downstreamPlaces)
+  const { longPathCap: _own, slotReserve: _kept, ...rest } = options
+  return placesPolicy({ ...rest, slots, downstreamPlaces, reserve })
 }
 
 /** A copy of plain data without what is undefined, so that a part's own defaults hold. */

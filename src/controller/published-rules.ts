@@ -27,11 +27,12 @@ export interface PublishedRules {
 
 /**
  * The rules of a checked configuration, or `undefined` when the table cannot express it: an order by class priority, kept slots, a cap on
- * what is in flight or on protected requests, refusals.
+ * what is in flight or on protected requests, refusals, a bound on lateness.
  */
 export function publishedRules(config: HorizonConfig): PublishedRules | undefined {
   if (config.order === 'priority') return undefined
   if (config.capCounts === 'in-flight' || config.sheds === true) return undefined
+  if (config.downstreamPlaces !== undefined || config.lateness) return undefined
   if ((config.capProtected ?? 'exempt') !== 'exempt') return undefined
   const literal = config.preset === 'literal'
   const lost = config.triage ?? (literal ? false : {})

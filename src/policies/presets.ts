@@ -95,22 +95,29 @@ export interface PlacesOptions extends Omit<HorizonPolicyOptions, 'slotReserve' 
   /** Places of the shared stage (vLLM: `max_num_seqs`), and of the downstream stage. */
   readonly slots: number
   readonly downstreamPlaces: number
+  /** Slots that lost requests leave free. @default half of the slots, rounded down */
+  readonly reserve?: number | undefined
 }
 
 /**
- * The default preset where the places of both stages are known. At most one long-path request more than the downstream stage has places
- * is in flight, protected ones too, so that none holds a shared-stage place for longer than it computes; half of the slots are kept from
+ * The default preset where the places of both stages are known. At most as many long-path requests as the downstream stage has places are
+ * in flight, protected ones too, so that none holds a shared-stage place for longer than it computes; half of the slots are kept from
  * requests already lost. It assumes nothing about when the runtime frees a place.
  */
-export function placesPolicy({ slots, downstreamPlaces, ...options }: PlacesOptions): Policy {
+export function placesPolicy({
+  slots,
+  downstreamPlaces,
+  reserve,
+  ...options
+}: PlacesOptions): Policy {
   expectInteger('ERR_POLICIES_PLACES', 'downstreamPlaces', downstreamPlaces, 1)
   return horizonPolicy({
     name: 'horizonserve-places',
     // The cap leaves nobody out, so that protection would only reorder.
     uGuard: 0,
     ...options,
-    slotReserve: { slots },
-    longPathCap: { cap: downstreamPlaces + 1, counts: 'in-flight', protected: 'limited' },
+    slotReserve: reserve === undefined ? { slots } : { slots, reserve },
+    longPathCap: { cap: downstreamPlaces, counts: 'in-flight', protected: 'limited' },
   })
 }
 

@@ -80,7 +80,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   {
     name: 'horizonserve-places',
     about:
-      'horizonserve-slots that knows the downstream places too: at most one long-path request more than those in flight',
+      'horizonserve-slots that knows the downstream places too: at most as many long-path requests in flight',
     sharing: 'green-contexts',
     policy: ({ saturation }, { shared, downstream }) =>
       placesPolicy({

@@ -1,5 +1,6 @@
 /** Policies and their parts: what they refuse, what they compose, and the profiler's curves. */
 import { expect, test } from 'vitest'
+import { parseConfig } from '../../src/config.js'
 import { INPUT, WORK } from '../../src/core/ports.js'
 import { LONG, SHORT } from '../../src/core/request-class.js'
 import { ORDINARY, PROTECTED } from '../../src/core/request-table.js'
@@ -10,6 +11,7 @@ import {
   horizonPolicy,
   literalPolicy,
   longPathCap,
+  placesPolicy,
   requestProfiler,
   type StageProfile,
   smThrottle,
@@ -198,4 +200,23 @@ test('one class can be hidden, for one step, and is counted; with nothing else t
   expect(seen(4)).toEqual([[picture], 0])
   expect(scheduler.metrics().classes.picture.hiddenRequestSteps).toBe(2)
   expect(scheduler.metrics().classes.speech.hiddenRequestSteps).toBe(0)
+})
+
+test('the places policy follows the configuration, and needs the places of both stages', () => {
+  const config = {
+    classes: { chat: { output: 'text', sloMs: 4000 }, speech: { output: 'audio', sloMs: 9000 } },
+    profile: {
+      chat: { shared: { fixedMs: 20 } },
+      speech: { shared: { fixedMs: 50 }, downstream: { fixedMs: 400 } },
+    },
+  } as const
+  const { policy } = parseConfig({ ...config, slots: 4, downstreamPlaces: 1 })
+  expect(policy.name).toBe('horizonserve-places')
+  expect(policy.filters().map((filter) => filter.name)).toContain('slot-reserve')
+  expect(thrownBy(() => parseConfig({ ...config, downstreamPlaces: 1 })).field).toBe(
+    'downstreamPlaces',
+  )
+  expect(thrownBy(() => placesPolicy({ slots: 4, downstreamPlaces: 0 })).code).toBe(
+    'ERR_POLICIES_PLACES',
+  )
 })

@@ -15,6 +15,7 @@ import { modelFingerprint } from './result-store.js'
 import { sensitivity } from './sensitivity.js'
 import { table4 } from './table-4.js'
 import { tuning } from './tuning.js'
+import { frontier, readings } from './worlds.js'
 
 export const EXHIBITS: readonly Exhibit[] = [
   figure2,
@@ -32,6 +33,8 @@ export const EXHIBITS: readonly Exhibit[] = [
   realArrivals,
   tuning,
   sensitivity,
+  readings,
+  frontier,
 ]
 
 /** A few minutes on one core. */

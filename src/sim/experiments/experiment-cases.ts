@@ -12,6 +12,7 @@ import {
   type HorizonPolicyOptions,
   horizonPolicy,
   literalPolicy,
+  placesPolicy,
   strictPriority,
 } from '../../policies/index.js'
 import type { SharingMode } from '../omni/co-running.js'
@@ -107,6 +108,21 @@ const gc = 'green-contexts'
 export const EXPERIMENT_CASES: readonly PolicyCase[] = [
   ...READING_CASES,
   ...MEANT_ABLATIONS,
+  {
+    name: 'places-late-60',
+    about: 'horizonserve-places; who is lost goes first once a minute late',
+    sharing: gc,
+    policy: ({ saturation }, { shared, downstream }) =>
+      named(
+        'places-late-60',
+        placesPolicy({
+          slots: shared.slots,
+          downstreamPlaces: downstream.slots,
+          throttle: { saturation },
+          lateness: { boundMs: 60_000 },
+        }),
+      ),
+  },
   ...POLICY_CASES.filter((of) => of.name !== 'strict-priority'),
   {
     name: 'literal-no-throttle',

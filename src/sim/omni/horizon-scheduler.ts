@@ -44,7 +44,7 @@ export function horizonScheduler(
     capacity: { maxRequests: Math.max(1, workload.size) },
   })
   const names = workload.classes.map((of) => of.name)
-  return schedulerOfRows(horizon, Math.max(1, workload.size), (request) => {
+  const arrivalOf = (request: number): ArrivingRequest => {
     const name = names[workload.classIndex[request] as number] as string
     if (horizon.classes.indexOf(name) === -1) {
       throw new HorizonError(
@@ -63,7 +63,14 @@ export function horizonScheduler(
       images: workload.images[request] as number,
       videos: workload.videos[request] as number,
     }
-  })
+  }
+  const scheduler: HorizonScheduler = schedulerOfRows(
+    horizon,
+    Math.max(1, workload.size),
+    arrivalOf,
+    (request) => scheduler.onShed?.(request),
+  )
+  return scheduler
 }
 
 /**

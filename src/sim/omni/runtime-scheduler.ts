@@ -26,6 +26,8 @@ export interface RuntimeScheduler {
   preempt(request: number): void
   /** Decoded, and still holds its place. */
   handedOver(request: number): void
+  /** Called for each request that the policy refuses; it has left the scheduler then. */
+  onShed?: (request: number) => void
   enterDownstream(request: number): void
   firstResponse(request: number, nowMs: number): void
   finish(request: number): void

@@ -180,6 +180,11 @@ export function createOmniRuntime(
     }
   }
 
+  scheduler.onShed = (request) => {
+    record.outcome[request] = OUTCOME.refused
+    end(request)
+  }
+
   function respond(request: number, nowMs: number): void {
     record.firstResponseMs[request] = nowMs
     scheduler.firstResponse(request, nowMs)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { horizonPolicy } from '../../../src/policies/index.js'
 import { calibrate } from '../../../src/sim/calibrate/calibrate.js'
 import { collect } from '../../../src/sim/calibrate/collect.js'
 import { simulatedTarget } from '../../../src/sim/calibrate/simulated-target.js'
@@ -60,6 +61,40 @@ test('a long-path request that holds its place keeps the short path out of it', 
 test('with room for all between the stages, until-accepted is free', () => {
   const roomy = runIn(1, { 'handOver.queuePlaces': 1000 })
   expect(roomy.record).toEqual(runIn(0).record)
+})
+
+test('what a policy sheds is refused, and nothing else is left over', () => {
+  const runtime = omniSpec(gpu, 'qwen2.5-omni', { 'shared.slots': 1 })
+  const policy = {
+    name: 'sheds',
+    about: '',
+    sharing: 'green-contexts',
+    policy: () => horizonPolicy({ sheds: true }),
+  } as const
+  const { record, metrics, summary } = simulate({ runtime, workload, policy, calibration })
+  const shed = Object.values(metrics.classes).reduce((sum, of) => sum + of.shed, 0)
+  expect(shed).toBeGreaterThan(0)
+  expect(record.outcome.filter((of) => of === OUTCOME.refused)).toHaveLength(shed)
+  expect(record.outcome.filter((of) => of === OUTCOME.completed)).toHaveLength(workload.size - shed)
+  expect(summary.all.refused).toBe(shed)
+})
+
+test('with a bound, no lost request waits long past it while others are served', () => {
+  const late = (boundMs: number | undefined): number => {
+    const runtime = omniSpec(gpu, 'qwen2.5-omni', { 'shared.slots': 1 })
+    const policy = {
+      name: 'late',
+      about: '',
+      sharing: 'green-contexts',
+      policy: () =>
+        horizonPolicy({
+          triage: { shareFloor: 0 },
+          ...(boundMs === undefined ? {} : { lateness: { boundMs } }),
+        }),
+    } as const
+    return simulate({ runtime, workload, policy, calibration }).summary.short.longestWaitMs
+  }
+  expect(late(5000)).toBeLessThan(late(undefined))
 })
 
 test('a hand-over that does not exist is refused', () => {
