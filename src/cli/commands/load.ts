@@ -53,6 +53,7 @@ export const command: CliCommand = {
       .option('--max-in-flight <n>', 'most requests at once; the wait for a place counts')
       .option('--timeout <s>', 'an answer that has not ended by then has failed', '300')
       .option('--drain <s>', 'after the last arrival, wait this long for answers', '60')
+      .option('--wait <s>', 'wait this long for a server that is still starting', '30')
       .option('--model <name>', 'name sent as model (default: the first of /v1/models)')
       .option('--key-file <file>', 'send the key in this file as a bearer token')
       .option('--label <text>', 'name of this run in reports')
@@ -70,7 +71,7 @@ export const command: CliCommand = {
       options.compare === undefined
         ? []
         : [parseLoadResult(readJson(String(options.compare)), String(options.compare))]
-    const found = await discoverClasses(url, key)
+    const found = await discoverClasses(url, key, (number('wait', 0) as number) * 1000)
     const file = options.classes === undefined ? undefined : String(options.classes)
     const classes =
       file === undefined ? found.classes : parseLoadClasses(parseYaml(readText(file)), file)

@@ -3,8 +3,9 @@
  * What a server can be sent when nobody says: its own list where it has one (a twin), else text, with speech and images where the
  * server shows that it makes them.
  */
-import { HorizonError } from '../../core/index.js'
+import { HorizonError, isHorizonError } from '../../core/index.js'
 import { type LoadClass, loadClassSchema, parseLoadClasses } from '../load-class.js'
+import { monotonicMs } from '../monotonic.js'
 
 export interface Discovered {
   readonly classes: readonly LoadClass[]
@@ -14,9 +15,23 @@ export interface Discovered {
 }
 
 const PATIENCE_MS = 10_000
+const RETRY_MS = 200
 
-/** Throws `ERR_LIVE_SERVER_UNAVAILABLE` when nobody answers. */
-export async function discoverClasses(url: string, key?: string): Promise<Discovered> {
+/** Throws `ERR_LIVE_SERVER_UNAVAILABLE` when nobody answers, not even after `waitMs`. */
+export async function discoverClasses(url: string, key?: string, waitMs = 0): Promise<Discovered> {
+  const untilMs = monotonicMs() + waitMs
+  for (;;) {
+    try {
+      return await ask(url, key)
+    } catch (error) {
+      const isAbsent = isHorizonError(error) && error.code === 'ERR_LIVE_SERVER_UNAVAILABLE'
+      if (!isAbsent || monotonicMs() >= untilMs) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+}
+
+async function ask(url: string, key: string | undefined): Promise<Discovered> {
   const headers: Record<string, string> =
     key === undefined ? {} : { authorization: `Bearer ${key}` }
   const get = (path: string): Promise<Response> =>
