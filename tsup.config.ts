@@ -20,6 +20,7 @@ const entries = {
   'gpu/index': 'src/gpu/index.ts',
   'adapters/index': 'src/adapters/index.ts',
   'fleet/index': 'src/fleet/index.ts',
+  'record/index': 'src/record/index.ts',
   'sim/index': 'src/sim/index.ts',
   'deploy/index': 'src/deploy/index.ts',
   'live/index': 'src/live/index.ts',

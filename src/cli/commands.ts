@@ -31,5 +31,6 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'load', load: async () => (await import('./commands/load.js')).command },
   { name: 'twin', load: async () => (await import('./commands/twin.js')).command },
   { name: 'pick', load: async () => (await import('./commands/pick.js')).command },
+  { name: 'replay', load: async () => (await import('./commands/replay.js')).command },
   { name: 'watch', load: async () => (await import('./commands/watch.js')).command },
 ]

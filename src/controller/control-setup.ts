@@ -6,6 +6,7 @@
 import { MAX_WIRE_CLASSES } from '../adapters/layout.js'
 import { type HorizonConfig, type HorizonParts, parseConfig } from '../config.js'
 import { createScheduler, HorizonError, type Scheduler } from '../core/index.js'
+import { createRecordedHorizon, type Recorder } from '../record/index.js'
 import { describeClasses } from './class-descriptions.js'
 import { type PublishedRules, publishedRules } from './published-rules.js'
 
@@ -17,8 +18,12 @@ export interface ControlSetup {
   readonly descriptions: string
 }
 
-/** @throws `ERR_CONTROLLER_CLASSES`, and what `parseConfig` throws. */
-export function buildControl(config: HorizonConfig, parts: HorizonParts = {}): ControlSetup {
+/** With a recorder, the scheduler is recorded. @throws `ERR_CONTROLLER_CLASSES`, and what `parseConfig` throws. */
+export function buildControl(
+  config: HorizonConfig,
+  parts: HorizonParts = {},
+  recorder?: Recorder,
+): ControlSetup {
   const options = parseConfig(config, parts)
   if (options.classes.length > MAX_WIRE_CLASSES) {
     throw new HorizonError('ERR_CONTROLLER_CLASSES', 'too many classes to publish to an engine', {
@@ -28,7 +33,10 @@ export function buildControl(config: HorizonConfig, parts: HorizonParts = {}): C
     })
   }
   return {
-    scheduler: createScheduler(options),
+    scheduler:
+      recorder === undefined
+        ? createScheduler(options)
+        : createRecordedHorizon(config, recorder, parts),
     rules: parts.policy === undefined ? publishedRules(config) : undefined,
     descriptions: describeClasses(config),
   }

@@ -9,7 +9,9 @@ import { BOUNDARY_OFFSET, CONTROLLER_BEAT_MS, MODE } from '../adapters/layout.js
 import { attachSegment, type Segment } from '../adapters/segment.js'
 import type { HorizonConfig } from '../config.js'
 import { HorizonError, isHorizonError } from '../core/errors.js'
+import { createPictureTaker, type Picture } from '../dashboard/picture.js'
 import { futexAt } from '../native/futex.js'
+import { type FileRecorder, fileRecorder } from '../record/index.js'
 import { buildControl, type ControlSetup } from './control-setup.js'
 import type { DoorbellData, DoorbellMessage } from './doorbell-worker.js'
 import { createEngineLink, type EngineLink } from './engine-link.js'
@@ -43,6 +45,10 @@ export interface ControllerOptions {
   readonly pressure?: PressureChoice
   /** The folder of the compiled workers, for a program that bundles this one. @default beside this module */
   readonly workerFolder?: URL
+  /** Reports carry what a dashboard shows. @default false */
+  readonly picture?: boolean
+  /** Writes every event and decision to this file; see `horizonserve replay`. */
+  readonly record?: { readonly path: string; readonly maxBytes?: number }
   /** Gets one line per event worth telling. */
   readonly log: (level: 'info' | 'warn', text: string) => void
 }
@@ -71,6 +77,8 @@ export interface Controller {
 }
 
 const WORKER_STOP_MS = 1000
+/** So much of a recording may be lost when the controller is killed. */
+const RECORD_FLUSH_MS = 1000
 
 /** A worker and the word that ends it. */
 interface Doorbell {
@@ -90,6 +98,11 @@ export function createController(options: ControllerOptions): Controller {
   let refusal = ''
   let book: MetricsBook = newBook()
   const rollout = createRollout(options.share ?? 1)
+  let takePicture: ((nowMs: number) => Picture) | undefined
+  let recorder: FileRecorder | undefined
+  let flushing: NodeJS.Timeout | undefined
+  /** Another engine or configuration goes on in the same file. */
+  let isRecorded = false
 
   const modeOf = (of: ControlSetup, share = rollout.share): 'published' | 'lockstep' => {
     const wanted = options.mode ?? 'auto'
@@ -138,12 +151,42 @@ export function createController(options: ControllerOptions): Controller {
     return createMetricsBook(Object.keys(config.classes))
   }
 
+  const endRecording = (): void => {
+    clearInterval(flushing)
+    recorder?.close()
+    recorder = undefined
+  }
+
+  /** Opens the file for one scheduler; in lockstep, whose scheduler lives in its worker, only makes it. */
+  const beginRecording = (): void => {
+    endRecording()
+    if (options.record === undefined) return
+    const { path: file, ...bound } = options.record
+    const made = fileRecorder(file, {
+      ...bound,
+      append: isRecorded,
+      onEnd: (why) => log('warn', `the recording ends: ${why}`),
+    })
+    isRecorded = true
+    if (mode === 'lockstep') made.close()
+    else {
+      recorder = made
+      flushing = setInterval(() => made.flush(), RECORD_FLUSH_MS)
+      flushing.unref()
+    }
+  }
+
   const steer = (at: Segment): void => {
     void samplePressure()
+    beginRecording()
     // A core that has seen another engine's requests, or another clock, starts anew.
     const pressure: PressureReader | undefined =
       sampler === undefined ? undefined : pressureReader(sampler.cell, sampler.staleAfterMs)
-    setup = buildControl(config, pressure === undefined ? {} : { pressureSource: pressure })
+    setup = buildControl(
+      config,
+      pressure === undefined ? {} : { pressureSource: pressure },
+      recorder,
+    )
     if (mode === 'published') {
       link = createEngineLink({
         segment: at,
@@ -163,6 +206,7 @@ export function createController(options: ControllerOptions): Controller {
         onTrouble: (text) => log('warn', text),
         ...(pressure === undefined ? {} : { pressure }),
       })
+      takePicture = options.picture === true ? createPictureTaker(setup.scheduler) : undefined
       const running = link
       running.tick(monotonicNs())
       // A tick beats, and the engine waits for a beat no longer than that.
@@ -184,6 +228,8 @@ export function createController(options: ControllerOptions): Controller {
       answerLimit: options.answerLimit ?? 256,
       spinUs: options.spinUs ?? 0,
       stop,
+      record: options.record,
+      picture: options.picture === true,
       pressure:
         sampler === undefined
           ? undefined
@@ -215,6 +261,7 @@ export function createController(options: ControllerOptions): Controller {
     timer = undefined
     link = undefined
     latest = undefined
+    endRecording()
     const ending = doorbell
     doorbell = undefined
     if (ending !== undefined) await endDoorbell(ending, at)
@@ -225,7 +272,7 @@ export function createController(options: ControllerOptions): Controller {
     get mode() {
       return mode
     },
-    report: () => (link === undefined ? latest : linkReport(link, book)),
+    report: () => (link === undefined ? latest : linkReport(link, book, takePicture)),
     attach() {
       if (segment !== undefined) return true
       try {

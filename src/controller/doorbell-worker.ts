@@ -8,7 +8,9 @@ import { BOUNDARY_OFFSET, MODE } from '../adapters/layout.js'
 import { viewSegment } from '../adapters/segment.js'
 import type { SegmentHeader } from '../adapters/segment-file.js'
 import type { HorizonConfig } from '../config.js'
+import { createPictureTaker } from '../dashboard/picture.js'
 import { futexAt } from '../native/futex.js'
+import { fileRecorder } from '../record/index.js'
 import { readBell } from './boundary.js'
 import { createCadence } from './cadence.js'
 import { buildControl } from './control-setup.js'
@@ -31,6 +33,10 @@ export interface DoorbellData {
   readonly spinUs: number
   /** One word that ends the loop. In memory of this process, for nothing that an engine writes may stop a controller. */
   readonly stop: SharedArrayBuffer
+  /** Reports carry what a dashboard shows, and come as often as it can show it. */
+  readonly picture: boolean
+  /** Where to go on recording. */
+  readonly record: { readonly path: string; readonly maxBytes?: number } | undefined
   readonly pressure: { readonly cell: SharedArrayBuffer; readonly staleAfterMs: number } | undefined
 }
 
@@ -43,6 +49,7 @@ export type DoorbellMessage =
 /** How often events are read between two questions, and the way of an answer is rehearsed: about 2 % of a core. */
 const TICK_NS = 1e6
 const REPORT_NS = 500e6
+const PICTURE_NS = 100e6
 /** How often, at most, it is looked where the engine runs: it may move whenever it wakes. */
 const PLACE_NS = 5e6
 /** So much longer a tick may wait for a question that is about to come. */
@@ -61,9 +68,17 @@ function main(data: DoorbellData): void {
     data.pressure === undefined
       ? undefined
       : pressureReader(data.pressure.cell, data.pressure.staleAfterMs)
+  const recorder =
+    data.record &&
+    fileRecorder(data.record.path, {
+      ...data.record,
+      append: true,
+      onEnd: (why) => tell({ kind: 'trouble', text: `the recording ends: ${why}` }),
+    })
   const setup = buildControl(
     data.config,
     pressure === undefined ? {} : { pressureSource: pressure },
+    recorder,
   )
   const link = createEngineLink({
     segment,
@@ -77,6 +92,8 @@ function main(data: DoorbellData): void {
     onTrouble: (text) => tell({ kind: 'trouble', text }),
     ...(pressure === undefined ? {} : { pressure }),
   })
+  const takePicture = data.picture ? createPictureTaker(setup.scheduler) : undefined
+  const reportNs = data.picture ? PICTURE_NS : REPORT_NS
   const stop = new Int32Array(data.stop)
   const spinNs = data.spinUs * 1000
   const rehearse = createRehearsal(data.config)
@@ -113,8 +130,9 @@ function main(data: DoorbellData): void {
         keepOff.renew(segment.stage(SHARED_STAGE).pid)
       }
       if (ns >= reportAt) {
-        reportAt = ns + REPORT_NS
-        tell({ kind: 'report', report: linkReport(link, book) })
+        reportAt = ns + reportNs
+        tell({ kind: 'report', report: linkReport(link, book, takePicture) })
+        recorder?.flush()
       }
     } else if (ns >= spinEnd) {
       const isExpected = keepOff.isApart && cadence.fromNs > ns && cadence.fromNs < tickAt
@@ -122,6 +140,7 @@ function main(data: DoorbellData): void {
     }
   }
   link.stop()
+  recorder?.close()
   tell({ kind: 'stopped' })
 }
 

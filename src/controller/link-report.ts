@@ -5,6 +5,7 @@
 import { LONG } from '../core/index.js'
 import { NO_LADDER } from '../core/ladder.js'
 import { TIME } from '../core/signals.js'
+import type { Picture } from '../dashboard/picture.js'
 import type { EngineLink } from './engine-link.js'
 import type { MetricsBook } from './metrics-book.js'
 import { monotonicNs } from './monotonic-clock.js'
@@ -76,10 +77,16 @@ export interface LinkReport {
   readonly boundary: readonly number[]
   readonly boundarySumNs: number
   readonly boundaryCount: number
+  /** For the dashboard, where one is asked for. */
+  readonly picture?: Picture
 }
 
-/** Takes the numbers. */
-export function linkReport(link: EngineLink, book: MetricsBook): LinkReport {
+/** Takes the numbers; with `takePicture`, what a dashboard shows too. */
+export function linkReport(
+  link: EngineLink,
+  book: MetricsBook,
+  takePicture?: (nowMs: number) => Picture,
+): LinkReport {
   const { scheduler, counts, mirror } = link
   const { decision, signals, classes, estimates } = scheduler
   const { waiting } = signals
@@ -133,5 +140,6 @@ export function linkReport(link: EngineLink, book: MetricsBook): LinkReport {
     boundary: [...book.boundary],
     boundarySumNs: book.boundarySumNs,
     boundaryCount: book.boundaryCount,
+    ...(takePicture && { picture: takePicture(Number(monotonicNs()) / 1e6) }),
   }
 }

@@ -78,7 +78,8 @@ function guard(scheduler: Scheduler, status: number): string {
   return uGuard > 0 ? `u >= uGuard = ${uGuard}` : 'the policy has no guard'
 }
 
-function reason(scheduler: Scheduler, classIndex: number, status: number): string {
+/** Why a waiting request of a class and status is not shown, as of the last step. */
+export function reason(scheduler: Scheduler, classIndex: number, status: number): string {
   const { groups, decision, classes } = scheduler
   const verdict = groups.verdict[classIndex * 3 + status]
   const path = classes.path[classIndex]!

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -104,6 +104,60 @@ describe('horizonserve run', () => {
       expect(refusals).toBe(2)
       expect(err).toMatch(/refused, the configuration before it stays in force.*uGuard/)
       expect(err).toContain('the engine goes on by itself')
+    },
+  )
+
+  it.skipIf(!hasPython).each(['published', 'lockstep'])(
+    'records what it decides, %s, and the recording is repeated',
+    async (mode) => {
+      const name = `record-${mode}-${process.pid}`
+      const child = spawn('python3', ['test/controller/stage_peer.py', name], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
+      engine = child
+      await new Promise((resolve) => child.stdout.once('data', resolve))
+      // What it has not read when it is killed is of no interest.
+      child.stdin.on('error', () => {})
+      const file = configFile()
+      const recording = join(mkdtempSync(join(tmpdir(), 'record-')), 'run.jsonl')
+      const recorded = (): number =>
+        existsSync(recording) ? readFileSync(recording, 'utf8').split('["a",').length - 1 : 0
+      const question = mode === 'lockstep' ? 'ask' : 'step'
+      let k = 0
+      let isAttached = false
+      // What comes before a lockstep worker has started is not read: it goes on until enough is recorded.
+      const look = setInterval(() => {
+        if (recorded() >= 40) process.emit('SIGTERM')
+        else if (isAttached) {
+          k += 1
+          child.stdin.write(
+            `arrive ${k} 0 100\n${question} ${k}\nadmit ${k}\nfirst ${k}\nfinish ${k}\n`,
+          )
+        }
+      }, 20)
+      const code = runCli(
+        ['run', '--config', file, '--segment', name, '--mode', mode, '--record', recording],
+        {
+          out: () => {},
+          err: (text) => {
+            if (text.includes('attached')) isAttached = true
+          },
+          progress: false,
+          columns: 100,
+        },
+      )
+      expect(await code).toBe(EXIT.ok)
+      clearInterval(look)
+      const { out, code: same } = await cli('replay', recording, '--json')
+      expect(same).toBe(EXIT.ok)
+      const replay = JSON.parse(out) as { identical: boolean; steps: number; arrivals: number }
+      expect(replay.identical).toBe(true)
+      expect(replay.arrivals).toBeGreaterThanOrEqual(40)
+      expect(replay.steps).toBeGreaterThan(0)
+      const at = await cli('replay', recording, '--at', String(replay.steps - 1))
+      expect(at.out).toContain(`step ${replay.steps - 1}:`)
+      expect((await cli('replay', recording, '--at', '9999999')).code).toBe(EXIT.badInput)
+      expect((await cli('replay', file)).code).toBe(EXIT.badInput)
     },
   )
 

@@ -8,9 +8,11 @@ import { CONTROLLER_BEAT_MS } from '../../adapters/layout.js'
 import { readConfig } from '../../config-file.js'
 import { watchConfig } from '../../controller/config-watch.js'
 import { createController } from '../../controller/controller.js'
+import { type ControllerDashboard, dashboardSource } from '../../controller/dashboard-source.js'
 import { PRESSURE_CHOICES } from '../../controller/pressure-sampler.js'
 import { serveMetrics } from '../../controller/prometheus.js'
 import { HorizonError } from '../../core/errors.js'
+import { serveDashboard } from '../../dashboard/serve-dashboard.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
 
 const LOOK_MS = 200
@@ -54,6 +56,9 @@ export const command: CliCommand = {
         'only watch: the same as --share 0; SIGUSR2 changes it while it runs',
         false,
       )
+      .option('--ui [port]', 'a dashboard on 127.0.0.1; without a port, a free one')
+      .option('--record <file>', 'write every event and decision, for `horizonserve replay`')
+      .option('--record-mb <n>', 'most megabytes of it', '256')
       .option('--log <level>', `what to tell: ${LEVELS.join(', ')}`, 'info')
       .option('--for <seconds>', 'stop by itself after this time')
   },
@@ -63,9 +68,11 @@ export const command: CliCommand = {
     const say = (needed: number, text: string): void => {
       if (level >= needed) io.err(`${new Date().toISOString()} ${text}\n`)
     }
+    const config = await readConfig(file)
     const controller = createController({
       path: segmentPath(String(options.segment)),
-      config: await readConfig(file),
+      config,
+      picture: options.ui !== undefined,
       mode: oneOf('--mode', String(options.mode), MODES),
       pollMs: numberOption('--poll-ms', options.pollMs, 1, CONTROLLER_BEAT_MS),
       spinUs: numberOption('--spin-us', options.spinUs, 0, 1000),
@@ -73,6 +80,14 @@ export const command: CliCommand = {
         ? {}
         : { pressure: oneOf('--pressure', String(options.pressure), PRESSURE_CHOICES) }),
       share: shareOf(options),
+      ...(options.record === undefined
+        ? {}
+        : {
+            record: {
+              path: String(options.record),
+              maxBytes: numberOption('--record-mb', options.recordMb, 1, 100_000) * 2 ** 20,
+            },
+          }),
       log: (kind, text) => say(kind === 'warn' ? 1 : 2, text),
     })
     if (options.wait === true) controller.watch()
@@ -92,9 +107,32 @@ export const command: CliCommand = {
     if (server !== undefined) {
       say(2, `metrics on http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`)
     }
+    const source = dashboardSource(
+      `horizonserve run, engine ${String(options.segment)}`,
+      controller.report,
+      () => controller.mode,
+      config,
+    )
+    const dashboard =
+      options.ui === undefined
+        ? undefined
+        : await serveDashboard(
+            source,
+            options.ui === true ? 0 : numberOption('--ui', options.ui, 0, 65_535),
+          )
+    if (dashboard !== undefined) say(2, `dashboard on ${dashboard.url}`)
     try {
-      await untilStopped(file, options, io, controller, say, level === LEVELS.indexOf('decisions'))
+      await untilStopped(
+        file,
+        options,
+        io,
+        controller,
+        source,
+        say,
+        level === LEVELS.indexOf('decisions'),
+      )
     } finally {
+      await dashboard?.close()
       await controller.stop()
       server?.close()
     }
@@ -109,18 +147,20 @@ async function untilStopped(
   options: Record<string, unknown>,
   io: CliIo,
   controller: ReturnType<typeof createController>,
+  source: ControllerDashboard,
   say: (needed: number, text: string) => void,
   tellsDecisions: boolean,
 ): Promise<void> {
   const reload = async (): Promise<void> => {
     try {
-      await controller.reload(await readConfig(file))
+      const next = await readConfig(file)
+      await controller.reload(next)
+      source.reloaded(next)
       say(2, `reloaded ${file}, ${controller.mode}`)
     } catch (error) {
-      say(
-        1,
-        `${file} is refused, the configuration before it stays in force: ${error instanceof Error ? error.message : String(error)}`,
-      )
+      const why = error instanceof Error ? error.message : String(error)
+      source.refused(why)
+      say(1, `${file} is refused, the configuration before it stays in force: ${why}`)
     }
   }
   const changes = watchConfig(file, {

@@ -6,7 +6,8 @@ import { extname } from 'node:path'
 import { parse as parseYaml } from 'yaml'
 import { readConfig } from '../../config-file.js'
 import { HorizonError } from '../../core/errors.js'
-import { createTwin, twinSpec } from '../../live/index.js'
+import { type Dashboard, serveDashboard } from '../../dashboard/serve-dashboard.js'
+import { createTwin, type Twin, twinDashboard, twinSpec } from '../../live/index.js'
 import { GPUS, MODELS, POLICY_CASES } from '../../sim/index.js'
 import { type CliCommand, EXIT } from '../command.js'
 import { readText } from '../files.js'
@@ -35,6 +36,7 @@ export const command: CliCommand = {
       .option('--max-body-mb <n>', 'largest request body', '64')
       .option('--max-connections <n>', 'connections at once', '4096')
       .option('--max-requests <n>', 'requests at once; more get 503', '4096')
+      .option('--ui [port]', 'a dashboard on 127.0.0.1; without a port, a free one')
       .option('--json', 'print one line of JSON with the URL when ready')
       .option('--for <seconds>', 'stop by itself after this time')
   },
@@ -62,8 +64,12 @@ export const command: CliCommand = {
       },
       maxRequests: numberOption(options, 'maxRequests', { ...whole, max: 65_536 }) as number,
     })
-    if (options.json === true) io.out(`${JSON.stringify({ url: twin.url })}\n`)
-    else {
+    const dashboard = options.ui === undefined ? undefined : await openDashboard(twin, options)
+    if (dashboard !== undefined) io.err(`dashboard on ${dashboard.url}\n`)
+    if (options.json === true) {
+      const ui = dashboard === undefined ? {} : { ui: dashboard.url }
+      io.out(`${JSON.stringify({ url: twin.url, ...ui })}\n`)
+    } else {
       io.out(`${twin.url}\n`)
       const names = twin.classes.map((of) => `${of.name} (SLO ${of.slo.ms} ms)`).join(', ')
       io.err(`simulated ${twin.spec.name}, policy ${twin.policy}; classes: ${names}\n`)
@@ -72,9 +78,18 @@ export const command: CliCommand = {
       io.err('anybody who reaches this address may use it: consider --key-file\n')
     }
     await untilStopped(numberOption(options, 'for', { min: 0, max: 1e6 }))
+    await dashboard?.close()
     await twin.close()
     return EXIT.ok
   },
+}
+
+function openDashboard(twin: Twin, options: Record<string, unknown>): Promise<Dashboard> {
+  const port =
+    options.ui === true
+      ? 0
+      : (numberOption(options, 'ui', { min: 0, max: 65_535, integer: true }) as number)
+  return serveDashboard(twinDashboard(twin), port)
 }
 
 function specOf(options: Record<string, unknown>): unknown {

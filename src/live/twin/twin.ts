@@ -65,6 +65,8 @@ export interface Twin {
   readonly tallies: TwinTallies
   /** Classes with endpoints, sizes and SLOs, as `load` takes them. */
   readonly classes: readonly LoadClassInput[]
+  /** The model's clock, ms, brought up to real time; the scheduler's too. */
+  nowMs(): number
   /** Latest by which an event of the model was handled since the last call, ms: what this process adds to the model's times. */
   takeWorstLagMs(): number
   /** Stops listening, ends what is open, and waits for it. */
@@ -260,6 +262,7 @@ export async function createTwin(options: TwinOptions = {}): Promise<Twin> {
     engine,
     tallies,
     classes,
+    nowMs: () => realTime.catchUp(),
     takeWorstLagMs: realTime.takeWorstLagMs,
     async close() {
       realTime.stop()
