@@ -31,6 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'load', load: async () => (await import('./commands/load.js')).command },
   { name: 'twin', load: async () => (await import('./commands/twin.js')).command },
   { name: 'pick', load: async () => (await import('./commands/pick.js')).command },
+  { name: 'attach', load: async () => (await import('./commands/attach.js')).command },
   { name: 'replay', load: async () => (await import('./commands/replay.js')).command },
   { name: 'watch', load: async () => (await import('./commands/watch.js')).command },
 ]

@@ -3,6 +3,11 @@
  * A running server from outside, and a server to try it on: the twin.
  */
 
+export { type Attached, type AttachedClass, type AttachOptions, attach } from './attach/attach.js'
+export { attachedConfig, attachedYaml, heldOutError } from './attach/attached-config.js'
+export { CLASS_NAMES, probeClasses, readFacts, type ServerFacts } from './attach/facts.js'
+export { type HttpProbeServer, httpServer } from './attach/http-server.js'
+export { refreshYaml } from './attach/refresh.js'
 export { type Discovered, discoverClasses } from './load/discover-classes.js'
 export type { LoadRecord, Outcome } from './load/load-record.js'
 export { renderLoadReport } from './load/load-report.js'
