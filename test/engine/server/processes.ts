@@ -1,7 +1,7 @@
 /**
  * @module
- * Servers and controllers as a user starts them: by a command, in a process group of their own, with their log in a file. Whatever is
- * left of them is found by the name of the segment in its environment.
+ * Servers and controllers as a user starts them: by a command, in a session of their own, with their log in a file. Whatever is left of
+ * them is found by its session: a process that renames itself overwrites its environment as the kernel shows it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
@@ -49,15 +49,20 @@ export function start(
   }
 }
 
-/** Processes that carry a segment's name and were started by `start`, with what they call themselves. */
+/** Processes of everything that was started for a segment, with what they call themselves. */
 export function processesOf(segment: string): { pid: number; title: string }[] {
+  const sessions = new Set(
+    started.filter((each) => each.segment === segment).map((each) => each.child.pid),
+  )
   const found: { pid: number; title: string }[] = []
   for (const entry of readdirSync('/proc')) {
     const pid = Number(entry)
     if (!Number.isInteger(pid) || pid === process.pid) continue
     try {
-      const environ = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
-      if (!environ.includes(`HORIZONSERVE_SEGMENT=${segment}`)) continue
+      // Behind the name in brackets: state, parent, group, session.
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      const session = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3])
+      if (!sessions.has(session)) continue
       const title = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
       // A process that ended and waits for its parent has no command line any more.
       if (title !== '') found.push({ pid, title })
