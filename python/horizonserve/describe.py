@@ -3,9 +3,10 @@ as not said.
 
 An own SLO can ride on a request in four ways, the first found wins: `slo_ms` in the prompt's `additional_information` (embedded use),
 `slo_ms` in the sampling parameters' `extra_args` (`vllm_xargs`), or a request id that begins with `slo=<ms>.` (the `X-Request-Id`
-header, the only way through vLLM-Omni's chat endpoint); else the class decides.
+header, the only way through vLLM-Omni's chat endpoint); else the class decides. HORIZONSERVE_SLO narrows that.
 """
 
+import os
 import re
 
 from .classes import Features
@@ -44,7 +45,7 @@ def describe(request, info=None):
         images=images,
         videos=videos,
         priority=getattr(request, "priority", 0),
-        slo_ms=_slo_in(info) or _slo_in(extra) or _slo_of_id(external),
+        slo_ms=_own_slo(info, extra, external),
         external_id=external,
     )
 
@@ -77,6 +78,15 @@ def _length(feature):
     position = getattr(feature, "mm_position", None)
     length = getattr(position, "length", 0)
     return length if isinstance(length, int) and length > 0 else 0
+
+
+def _own_slo(info, extra, external):
+    """HORIZONSERVE_SLO says whose word counts: everybody's, that of whoever sets the request id, nobody's."""
+    who = os.environ.get("HORIZONSERVE_SLO", "all")
+    if who == "off":
+        return 0
+    of_id = _slo_of_id(external)
+    return of_id if who == "id" else _slo_in(info) or _slo_in(extra) or of_id
 
 
 def _slo_in(carrier):

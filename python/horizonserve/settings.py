@@ -23,6 +23,8 @@ class Settings:
         self.spin_us = _integer(environ, "HORIZONSERVE_SPIN_US", 300 if _num_processors() > 1 else 0)
         self.ring_slots = _integer(environ, "HORIZONSERVE_RING_SLOTS", 4096)
         self.enabled = environ.get("HORIZONSERVE_DISABLE", "") in ("", "0")
+        if environ.get("HORIZONSERVE_SLO", "all") not in ("all", "id", "off"):
+            raise WireError(f"HORIZONSERVE_SLO: expected all, id or off, got {environ['HORIZONSERVE_SLO']!r}")
 
 
 def _num_processors():

@@ -151,3 +151,28 @@ def a_child_closes_no_file_of_somebody_else():
     after_close = taken()
     assert grandchild == 0 and after_close == 0, (grandchild, after_close)
     return {"lost": [grandchild, after_close]}
+
+
+@case
+def who_may_set_an_slo_is_the_operators_choice():
+    """HORIZONSERVE_SLO: everybody, whoever sets the request id (a gateway's header), nobody; another word is refused by name."""
+    import os
+
+    from horizonserve.describe import describe
+    from horizonserve.settings import Settings
+    from horizonserve.wire import WireError
+
+    by_argument = make_request("plain", 4, 4, extra_args={"slo_ms": 70})
+    by_id = make_request("slo=90.mine", 4, 4)
+    found = {}
+    for who in ("all", "id", "off"):
+        os.environ["HORIZONSERVE_SLO"] = who
+        found[who] = [describe(by_argument).slo_ms, describe(by_id).slo_ms]
+    assert found == {"all": [70, 90], "id": [0, 90], "off": [0, 0]}, found
+    try:
+        Settings({"HORIZONSERVE_SLO": "some"})
+    except WireError as error:
+        assert "HORIZONSERVE_SLO" in str(error)
+    else:
+        raise AssertionError("a word that says nothing was taken")
+    return found
