@@ -53,8 +53,9 @@ async function run(
   if (args.length > 0) {
     throw new HorizonError('ERR_CLI_OPTION', 'identify takes no argument', { got: args[0] })
   }
+  const extent = extentOf(options)
   if (options.part !== undefined) {
-    io.out(`${JSON.stringify(runPart(options))}\n`)
+    io.out(`${JSON.stringify(runPart(options, extent))}\n`)
     return EXIT.ok
   }
   const wanted = numberOption(options, 'processes', { min: 1, max: 64, integer: true })
@@ -70,7 +71,20 @@ async function run(
   return EXIT.ok
 }
 
-function runPart(options: Record<string, unknown>): Part {
+/** Checked before any process is started. */
+function extentOf(options: Record<string, unknown>): { minutes: number; count: number } {
+  return {
+    minutes: numberOption(options, 'minutes', { min: 0.5, max: 1e4 }) ?? 15,
+    count:
+      numberOption(options, 'worlds', { min: 1, max: WORLD_GRID.length, integer: true }) ??
+      WORLD_GRID.length,
+  }
+}
+
+function runPart(
+  options: Record<string, unknown>,
+  { minutes, count }: ReturnType<typeof extentOf>,
+): Part {
   const [, first, step] = /^(\d+)\/(\d+)$/.exec(String(options.part)) ?? []
   if (first === undefined || Number(first) < 1 || Number(first) > Number(step)) {
     throw new HorizonError('ERR_CLI_OPTION', 'no such part', {
@@ -79,8 +93,6 @@ function runPart(options: Record<string, unknown>): Part {
       got: options.part,
     })
   }
-  const minutes = numberOption(options, 'minutes', { min: 0.5, max: 1e4 }) ?? 15
-  const count = numberOption(options, 'worlds', { min: 1, max: WORLD_GRID.length, integer: true })
   const seeds = Array.from({ length: options.full === true ? 6 : 1 }, (_, i) => FIRST_SEED + i)
   const lab = createLaboratory({ calibratesAlone: true, soloRuns: 15 })
   const done = new Map<string, Row>()
