@@ -44,7 +44,7 @@ const stageProfile = z.strictObject({
 
 const requestClass = z
   .strictObject({
-    output: z.enum(['text', 'audio', 'image']),
+    output: z.enum(['text', 'audio', 'image', 'video']),
     ...options({
       inputs: z.array(z.enum(['text', 'audio', 'image', 'video'])).min(1),
       path: z.enum(['short', 'long']),

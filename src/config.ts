@@ -36,7 +36,7 @@ export interface HorizonParts {
   readonly policy?: Policy
 }
 
-const DEFAULT_PRIORITY = { text: 0, audio: 10, image: 20 } as const
+const DEFAULT_PRIORITY = { text: 0, audio: 10, image: 20, video: 30 } as const
 
 /**
  * Checks a configuration and turns it into what `createScheduler` takes.

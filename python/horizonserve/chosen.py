@@ -4,7 +4,7 @@ from collections import deque
 from heapq import heappop, heappush
 from operator import attrgetter
 
-from .sub_queue import tidy
+from .sub_queue import sweep, tidy
 from .waiting import LONG, ORDINARY
 
 _LONG_ORDINARY = LONG * 3 + ORDINARY
@@ -15,7 +15,7 @@ _rank = attrgetter("rank")
 class Chosen:
     """The requests chosen last, and all others by deadline. Entries that left are dropped when they are met."""
 
-    __slots__ = ("stale", "limit", "_in_order", "_last", "_others", "_bound", "_chosen", "_has_room", "_worst", "_upset")
+    __slots__ = ("stale", "limit", "_in_order", "_last", "_others", "_bound", "_line_bound", "_chosen", "_has_room", "_worst", "_upset")
 
     def __init__(self):
         self.clear()
@@ -26,7 +26,7 @@ class Chosen:
         self.limit = -1
         # Most come in the order of their deadlines and cost nothing that grows; the others stand in a heap.
         self._in_order, self._last = deque(), None
-        self._others, self._bound = [], 64
+        self._others, self._bound, self._line_bound = [], 64, 64
         #: In the base order, with those that left since.
         self._chosen = []
         self._has_room = True
@@ -82,6 +82,8 @@ class Chosen:
         if not line or item > self._last:
             self._last = item
             line.append(item)
+            if len(line) > self._line_bound:
+                self._line_bound = sweep(line, _is_candidate)
             return
         others = self._others
         heappush(others, item)

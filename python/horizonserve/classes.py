@@ -5,21 +5,28 @@ same bucket.
 """
 
 import json
+import logging
 
 from .waiting import bucket_of
 from .wire import AUDIO, IMAGE, MAX_CLASSES, TEXT, VIDEO, WireError
 
+log = logging.getLogger("horizonserve")
 _KINDS = ("promptTokens", "audioSeconds", "images", "videos")
 _MAX_POINTS = 64
 _INF = float("inf")
 
 
 class Features:
-    """What the shim could learn of a request. Masks are 0 where nothing was said."""
+    """What the shim could learn of a request. Masks are 0 where nothing was said. `goes_on`: it certainly ends after the shared stage.
+    `companion_of`: the external id of the request that it may be a part of; `is_companion`: it certainly is a part of another."""
 
-    __slots__ = ("inputs", "outputs", "tokens", "audio_ms", "images", "videos", "priority", "slo_ms", "external_id")
+    __slots__ = ("inputs", "outputs", "tokens", "audio_ms", "images", "videos", "priority", "slo_ms", "external_id", "goes_on", "companion_of", "is_companion")
 
-    def __init__(self, inputs=TEXT, outputs=0, tokens=0, audio_ms=0, images=0, videos=0, priority=0, slo_ms=0, external_id=""):
+    def __init__(
+        self, inputs=TEXT, outputs=0, tokens=0, audio_ms=0, images=0, videos=0, priority=0, slo_ms=0, external_id="",
+        goes_on=False, companion_of=None, is_companion=False,
+    ):
+        self.goes_on, self.companion_of, self.is_companion = goes_on, companion_of, is_companion
         self.inputs, self.outputs, self.tokens = inputs, outputs, tokens
         self.audio_ms, self.images, self.videos = audio_ms, images, videos
         self.priority, self.slo_ms, self.external_id = priority, slo_ms, external_id
@@ -53,7 +60,7 @@ class ClassBook:
     def class_of(self, features):
         """Output marker or modalities first, then priority, then the first class. The rules stand in `test/golden/mixed-requests.json`."""
         if features.outputs:
-            masks = features.outputs, features.inputs | TEXT
+            masks = features.outputs, features.inputs | TEXT, features.goes_on
             c = self._by_masks.get(masks)
             if c is None:
                 c = self._by_masks[masks] = self._of_masks(*masks)
@@ -61,10 +68,18 @@ class ClassBook:
                 return c
         return self._by_priority.get(features.priority, 0)
 
-    def _of_masks(self, outputs, inputs):
-        decisive = _slowest(outputs)
-        candidates = [c for c, (_, gives) in enumerate(self._masks) if not gives or gives & decisive]
+    def _of_masks(self, outputs, inputs, goes_on):
+        candidates = self._that_give(_slowest(outputs))
+        if not candidates and goes_on:
+            # It does not end with text, whatever it ends with: the slowest class that does not either.
+            later = [gives for _, gives in self._masks if gives & ~TEXT]
+            if later:
+                candidates = self._that_give(max(map(_slowest, later)))
+                log.info("horizonserve: no class gives what a request asks for that ends in a later stage; taken for %s", self.names[candidates[0]])
         return self._by_inputs(candidates, inputs) if candidates else -1
+
+    def _that_give(self, output):
+        return [c for c, (_, gives) in enumerate(self._masks) if not gives or gives & output]
 
     def _by_inputs(self, candidates, inputs):
         """The class that takes all inputs and least beside them; if none does, the first that takes the slowest of them, else the first."""

@@ -12,7 +12,16 @@ import re
 from .classes import Features
 from .wire import AUDIO, IMAGE, TEXT, VIDEO
 
-_BITS = {"text": TEXT, "audio": AUDIO, "speech": AUDIO, "image": IMAGE, "video": VIDEO}
+_BITS = {
+    "text": TEXT, "audio": AUDIO, "speech": AUDIO, "image": IMAGE, "video": VIDEO,
+    # Tasks, as clients of image and video models name them.
+    "text2img": IMAGE, "txt2img": IMAGE, "img2img": IMAGE, "text2image": IMAGE, "image2image": IMAGE,
+    "text2video": VIDEO, "txt2video": VIDEO, "img2video": VIDEO, "image2video": VIDEO, "video2video": VIDEO,
+    "text2speech": AUDIO, "text2audio": AUDIO,
+}  # fmt: skip
+#: vLLM-Omni expands one guided request into a parent and companions, whose ids end so; the engine's own id has a random tail.
+_COMPANION = re.compile(r"__cfg_[A-Za-z0-9]+$")
+_COMPANION_INSIDE = re.compile(r"__cfg_[A-Za-z0-9]+(?:-[0-9a-f]{8})?$")
 _SLO_ID = re.compile(r"(?:^|-)slo=([0-9]{1,9})\.")
 #: Audio encoders of the Qwen-Omni family give 25 tokens a second.
 _AUDIO_MS_PER_TOKEN = 40
@@ -37,9 +46,13 @@ def describe(request, info=None):
     extra = getattr(getattr(request, "sampling_params", None), "extra_args", None) or _NOTHING
     info = info or _NOTHING
     external = getattr(request, "external_req_id", None) or str(request.request_id)
+    final = _final_stage(info)
     return Features(
         inputs=inputs,
-        outputs=_outputs(info, extra),
+        outputs=_outputs(final, info, extra),
+        goes_on=final > 0,
+        companion_of=_leader_of(external, str(request.request_id)) if final <= 0 else None,
+        is_companion=bool(info.get("omni_force_kv_transfer")),
         tokens=int(getattr(request, "num_prompt_tokens", 0)),
         audio_ms=audio_ms,
         images=images,
@@ -50,15 +63,29 @@ def describe(request, info=None):
     )
 
 
-def _outputs(info, extra):
-    """The stage where the answer ends says whether it is text; `modalities`, where it is given, says more."""
-    mask = _mask_in(info) or _mask_in(extra)
+def _final_stage(info):
+    """-1 where it is not known."""
     final = info.get("omni_final_stage_id")
-    if isinstance(final, int) and not isinstance(final, bool) and final >= 0:
-        if final == 0:
-            return TEXT
-        return mask & ~TEXT or AUDIO
-    return mask
+    return final if isinstance(final, int) and not isinstance(final, bool) and final >= 0 else -1
+
+
+def _outputs(final, info, extra):
+    """The stage where the answer ends says whether it is text; `modalities`, where it is given, says more."""
+    if final == 0:
+        return TEXT
+    mask = _mask_in(info) or _mask_in(extra)
+    return mask & ~TEXT or AUDIO if final > 0 else mask
+
+
+def _leader_of(external, request_id):
+    """The external id of the request that this one is a companion of, by its name; None where the name says nothing."""
+    if "__cfg_" not in external and "__cfg_" not in request_id:
+        return None
+    match = _COMPANION.search(external)
+    if match:
+        return external[: match.start()]
+    # Or it carries its leader's external id, and only the engine's own says what it is.
+    return external if _COMPANION_INSIDE.search(request_id) else None
 
 
 def _mask_in(carrier):

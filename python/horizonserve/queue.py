@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 from itertools import chain
 
 from .chosen import Chosen
-from .sub_queue import SubQueue
-from .waiting import ALWAYS, GONE, LONG, LOST, ORDINARY, PROTECTED, SHORT, WaitingSet
+from .sub_queue import SubQueue, tidy
+from .waiting import ALWAYS, ATTACHED, GONE, LONG, LOST, ORDINARY, PROTECTED, SHORT, WaitingSet
 
 #: A mask that shows every (path, status); bit `path * 3 + status`.
 SHOWN_ALL = 63
@@ -34,11 +34,14 @@ class HorizonQueue:
         self._sub = [SubQueue(where) for where in range(7)]
         self._always = self._sub[ALWAYS]
         self._long = Chosen()
-        self._lost_by_deadline = []
+        self._lost_by_deadline, self._lost_bound = [], 64
         self._order = {}
         self._front = {}
         self._next = 0
         self._first = 0
+        #: Whether `_order` reads in the order of its keys; and the sorted requests of a priority queue, while they hold.
+        self._is_sorted = True
+        self._sorted = None
         self._keep_deadlines = False
         self._rank_by_deadline = False
         #: The sub-queues that a mask merges, without and with a cap on the long path.
@@ -60,13 +63,36 @@ class HorizonQueue:
 
     def add_request(self, request):
         entry = self.rules.entry_of(request)
+        if entry.is_parked:
+            self.rules.new_turn(entry)
+        self._stamp(entry)
+        self._order[request] = entry
+        self._insert(entry)
+
+    def put_back(self, request):
+        """A request that the engine had laid aside stands where it stood: at the place of its arrival."""
+        entry = self.rules.entry_of(request)
+        if entry.key == 0 or self.by_priority:
+            self._stamp(entry)
+        else:
+            self._is_sorted = False
+        self._order[request] = entry
+        self._insert(entry)
+
+    def notice(self, request):
+        """A request that the engine keeps elsewhere for now: it has its place in the order of arrival all the same."""
+        entry = self.rules.entry_of(request)
+        if entry.key == 0:
+            self._stamp(entry)
+        return entry
+
+    def _stamp(self, entry):
         if self.by_priority:
+            request = entry.request
             entry.key = (request.priority, request.arrival_time, str(request.request_id))
         else:
             self._next += 1
             entry.key = self._next
-        self._order[request] = entry
-        self._insert(entry)
 
     def prepend_request(self, request):
         if self.by_priority:
@@ -108,7 +134,10 @@ class HorizonQueue:
             del self._front[request]
         if entry.chosen:
             self._long.stale = True
+        self._sorted = None
         self.set.remove(entry)
+        if entry.followers is not None:
+            self._release(entry)
         return request
 
     def remove_request(self, request):
@@ -137,10 +166,20 @@ class HorizonQueue:
 
     def __iter__(self):
         if self.by_priority:
-            return iter(sorted(chain(self._order, self._front), key=lambda r: self.rules.entry_of(r).key))
+            # Walked several times a step by some engines, and mostly unchanged in between.
+            if self._sorted is None:
+                self._sorted = [entry.request for entry in sorted(chain(self._order.values(), self._front.values()), key=_key)]
+            return iter(self._sorted)
+        if not self._is_sorted:
+            self._order = dict(sorted(self._order.items(), key=lambda item: item[1].key))
+            self._is_sorted = True
         if not self._front:
             return iter(self._order)
         return chain(reversed(self._front), self._order)
+
+    def unordered(self):
+        """All requests, in any order and at no cost."""
+        return chain(self._order, self._front) if self._front else self._order
 
     def __reversed__(self):
         return reversed(list(self))
@@ -210,6 +249,7 @@ class HorizonQueue:
             entry.where = GONE
             entry.ticket = 0
             entry.chosen = False
+            entry.followers = None
             self._insert(entry)
         self.set.refresh(now)
 
@@ -219,12 +259,36 @@ class HorizonQueue:
 
     def _insert(self, entry):
         self._top = _UNKNOWN
-        if self.set.classes and self.rules.may_hide(entry.request):
+        self._sorted = None
+        if not self.set.classes:
+            self._show_always(entry)
+        elif entry.is_companion:
+            leader = entry.leader
+            if leader is not None and 0 <= leader.where < ALWAYS and self.rules.may_hide(entry.request):
+                entry.where = ATTACHED
+                if leader.followers is None:
+                    leader.followers = [entry]
+                else:
+                    leader.followers.append(entry)
+            else:
+                self._show_always(entry)
+        elif self.rules.may_hide(entry.request):
             self.rules.classify(self.set, entry)
         else:
-            entry.where = ALWAYS
-            entry.rank = entry.key
-            self._always.push(entry)
+            self._show_always(entry)
+            self.rules.announce(entry)
+
+    def _show_always(self, entry):
+        entry.where = ALWAYS
+        entry.rank = entry.key
+        self._always.push(entry)
+
+    def _release(self, leader):
+        """The leader goes, or is gone: what belongs to it must not stay behind."""
+        for entry in leader.followers:
+            if entry.where == ATTACHED:
+                self._show_always(entry)
+        leader.followers = None
 
     def _take(self, entry):
         self._top = _UNKNOWN
@@ -233,13 +297,19 @@ class HorizonQueue:
             self._front.pop(request, None)
         if entry.chosen:
             self._long.stale = True
+        self._sorted = None
         self.set.remove(entry)
+        if entry.followers is not None:
+            self._release(entry)
 
     def _moved(self, entry, where):
         if entry.chosen:
             self._long.stale = True
         if where == LOST or where == LONG_LOST:
-            heappush(self._lost_by_deadline, (entry.deadline, entry.key, entry))
+            lost = self._lost_by_deadline
+            heappush(lost, (entry.deadline, entry.key, entry))
+            if len(lost) > self._lost_bound:
+                self._lost_bound = tidy(lost, _is_lost)
         else:
             entry.rank = (entry.deadline, entry.key) if self._rank_by_deadline else entry.key
             self._sub[where].push(entry)
@@ -297,11 +367,10 @@ class HorizonQueue:
     def _first_lost(self, shown):
         heap, kept, found = self._lost_by_deadline, [], None
         while heap:
-            deadline, key, entry = heap[0]
-            where = entry.where
-            if where != LOST and where != LONG_LOST or deadline != entry.deadline or key != entry.key:
+            entry = heap[0][2]
+            if not _is_lost(heap[0]):
                 heappop(heap)
-            elif shown >> where & 1:
+            elif shown >> entry.where & 1:
                 found = entry
                 break
             else:
@@ -310,3 +379,12 @@ class HorizonQueue:
         for item in kept:
             heappush(heap, item)
         return found
+
+
+def _key(entry):
+    return entry.key
+
+
+def _is_lost(item):
+    deadline, key, entry = item
+    return (entry.where == LOST or entry.where == LONG_LOST) and deadline == entry.deadline and key == entry.key

@@ -35,6 +35,10 @@ _pack_event = wire.pack_event
 _crc32 = wire.zlib.crc32
 
 
+class StageHeldError(WireError):
+    """The stage of a segment belongs to another process that lives."""
+
+
 class _Timespec(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_int64), ("ns", ctypes.c_int64)]
 
@@ -97,7 +101,7 @@ class Segment:
                     continue
                 if not try_lock(fd, wire.LOCK_STAGE0 + stage):
                     os.close(fd)
-                    raise WireError(f"stage {stage} of {path} is held by another process; give every engine a name of its own") from None
+                    raise StageHeldError(f"stage {stage} of {path} is held by another process; give every engine a name of its own") from None
                 if os.fstat(fd).st_nlink == 0:
                     os.close(fd)
                     continue

@@ -13,7 +13,7 @@ from .queue import HorizonQueue
 from .settings import Settings
 from .step_policy import StepPolicy
 from .teller import Teller
-from .waiting import LONG, ORDINARY, Entry
+from .waiting import GONE, LONG, ORDINARY, Entry
 from .wire import WireError
 
 log = logging.getLogger("horizonserve")
@@ -60,6 +60,8 @@ class Shim:
         self._caught_up = True
         self._told_refused = 0
         self._silent_until = {}
+        #: The newest live request of an external id: a companion looks for its leader there.
+        self._by_external = {}
 
     # -- requests ----------------------------------------------------------------------------------------------------------------
 
@@ -72,17 +74,33 @@ class Shim:
 
     def _arrive(self, request):
         features = self.describe(request)
+        slot = self._free_slots.pop() if self._free_slots else self._new_slot()
+        external = features.external_id or str(request.request_id)
+        entry = Entry(request, features, self._arrival_of(request), wire.request_hash(external), slot)
+        if features.companion_of is None or not self._attach(entry, features):
+            entry.is_companion = features.is_companion
+        if not entry.is_companion:
+            self._by_external[external] = entry
+        request.horizon_entry = entry
+        self.entries[slot] = entry
+        return entry
+
+    def _attach(self, entry, features):
+        """Finds the request that a companion belongs to. An id that only looks like a companion's is a request like others."""
+        leader = self._by_external.get(features.companion_of)
+        if leader is None or leader.is_companion:
+            return False
+        entry.is_companion = True
+        entry.leader = leader
+        return True
+
+    def _arrival_of(self, request):
         now = self.clock()
         age = int((self.wall() - request.arrival_time) * 1e9) if request.arrival_time else 0
         # Another machine's clock, or one that jumped, must not put a deadline into the far past or future.
         if not -_SKEW_NS <= age <= _MAX_AGE_NS:
             self._complain("clock", "a request claims to have arrived %d s ago; counted as at most 60 s, and never as in the future", age // 1_000_000_000)
-        arrival = now - min(max(age, 0), _MAX_AGE_NS)
-        slot = self._free_slots.pop() if self._free_slots else self._new_slot()
-        entry = Entry(request, features, arrival, wire.request_hash(features.external_id or str(request.request_id)), slot)
-        request.horizon_entry = entry
-        self.entries[slot] = entry
-        return entry
+        return now - min(max(age, 0), _MAX_AGE_NS)
 
     def _new_slot(self):
         self._next_slot += 1
@@ -95,11 +113,57 @@ class Shim:
         slo = features.slo_ms or waiting.classes[c].sloMs
         entry.deadline = entry.arrival_ns / 1e6 + slo
         waiting.add(entry, c, slo, self.book.bucket_of(c, features))
-        if not entry.told:
+        # Told again where it was said to be never hidden, which is over.
+        if not entry.told or entry.told_always:
+            entry.told_always = False
             self.teller.arrival(entry, 0)
 
-    def ended(self, request, aborted, output_tokens):
-        """A request is gone, finished or aborted."""
+    def announce(self, entry):
+        """Tells the controller of a request that is never hidden, or that the engine keeps elsewhere for now: it counts like others."""
+        if entry.is_companion or self.book is None or not self.queue.set.classes:
+            return
+        self._class_of(entry)
+        if not entry.told:
+            entry.told_always = True
+            self.teller.arrival(entry, wire.ARRIVAL_ALWAYS)
+
+    def _class_of(self, entry):
+        rows = self.queue.set.classes
+        c = entry.class_index = self.book.class_of(entry.features)
+        entry.path = rows[c].path
+        entry.deadline = entry.arrival_ns / 1e6 + (entry.features.slo_ms or rows[c].sloMs)
+
+    def notice(self, request):
+        """A request has come, whichever queue the engine put it into."""
+        entry = self.queue.notice(request)
+        if not entry.told:
+            self.announce(entry)
+
+    def turn_ended(self, request, output_tokens):
+        """A session has answered a turn and stays: it holds its place, and computes nothing until the next turn."""
+        if self.untold is not None:
+            self.tell_step()
+        entry = getattr(request, "horizon_entry", None)
+        if entry is None or self.entries.get(entry.slot) is not entry:
+            return
+        self._leave_shared(entry)
+        self._awaiting.discard(entry)
+        entry.is_parked = True
+        if self.mode and entry.told:
+            if output_tokens and not entry.responded:
+                self._first_response(entry, output_tokens, self.clock())
+            self.teller.change(wire.HANDED_OVER, entry, output_tokens)
+
+    def new_turn(self, entry):
+        """A session goes on: the turn has its own arrival, class, deadline and first response."""
+        if self.mode and entry.told:
+            self.teller.change(wire.FINISH, entry, 0)
+        entry.features = self.describe(entry.request)
+        entry.arrival_ns = self._arrival_of(entry.request)
+        entry.is_parked = entry.responded = entry.told = entry.admitted_ordinary = False
+
+    def ended(self, request, aborted, output_tokens, answered=False):
+        """A request is gone, finished or aborted. `answered`: it ended well, so that its end is its response where it had none."""
         if self.untold is not None:
             self.tell_step()
         entry = getattr(request, "horizon_entry", None)
@@ -110,11 +174,17 @@ class Shim:
         self._leave_shared(entry)
         self._awaiting.discard(entry)
         if self.mode and entry.told:
-            if output_tokens and not entry.responded:
+            if (output_tokens or answered) and not entry.responded:
                 self._first_response(entry, output_tokens, self.clock())
             self.teller.change(wire.ABORT if aborted else wire.FINISH, entry, output_tokens)
         del self.entries[entry.slot]
         self._free_slots.append(entry.slot)
+        # What is still named in some list until that is tidied must not hold the request, and with it a prompt of megabytes.
+        entry.request = None
+        external = entry.features.external_id or str(request.request_id)
+        if self._by_external.get(external) is entry:
+            del self._by_external[external]
+        entry.leader = entry.followers = None
 
     def _leave_shared(self, entry):
         if not entry.in_shared:
@@ -220,15 +290,16 @@ class Shim:
         self.queue.begin_slots(answer[2], self.entries)
         return True
 
-    def end_step(self, scheduled_tokens, running, running_status):
-        """After the engine's own scheduling: everything is visible again. What happened is told by `tell_step`."""
+    def end_step(self, scheduled_tokens, running, running_status, started=()):
+        """After the engine's own scheduling: everything is visible again. What happened is told by `tell_step`. `started` are the
+        requests that the step admitted, from whichever queue."""
         self.queue.close()
-        self.untold = scheduled_tokens, len(running), running_status
+        self.untold = scheduled_tokens, len(running), running_status, started
 
     def tell_step(self):
         """Counts what a step admitted and preempted, and tells the controller. The engine calls it once the step is under way on the
         device, where it costs no time; whatever comes next makes up for it otherwise."""
-        tokens, running, running_status = self.untold
+        tokens, running, running_status, started = self.untold
         self.untold = None
         popped, preempted = self.queue.take_changes()
         for entry in preempted:
@@ -237,14 +308,30 @@ class Shim:
                 self.teller.change(wire.PREEMPT, entry, 0)
         admitted = 0
         for entry, where in popped:
-            if entry.request.status is running_status:
+            request = entry.request
+            if request is not None and request.status is running_status:
                 admitted += 1
                 self._admit(entry, where)
+        if len(started) != admitted:
+            admitted += self._admit_others(started)
         self.admitted = admitted
         if self.mode:
             self.teller.step(self, tokens, running)
 
+    def _admit_others(self, started):
+        """Those that the engine took from a queue of its own. They count against the cap as any other."""
+        admitted = 0
+        for request in started:
+            entry = getattr(request, "horizon_entry", None)
+            if entry is None or entry.in_shared or self.entries.get(entry.slot) is not entry:
+                continue
+            admitted += 1
+            self._admit(entry, ORDINARY if entry.path != LONG else _LONG_ORDINARY)
+        return admitted
+
     def _admit(self, entry, where):
+        if entry.is_companion:
+            return
         if where == _LONG_ORDINARY or where == ORDINARY:
             entry.admitted_ordinary = True
         if not entry.in_shared:
@@ -311,6 +398,8 @@ class Shim:
             log.warning("horizonserve: no controller since %d ms; everything is visible, first come first served", wire.CONTROLLER_STALE_MS)
             self.queue.reclassify((), 0.0)
             self._class_epoch = self._used = None
+            # Who comes next, the same one included, has not heard what happens until then.
+            self.teller.forget()
         elif self.mode == wire.MODE_NONE:
             log.warning("horizonserve: following the controller of process %d, %s", self.segment.controller_pid(), "lockstep" if mode == wire.MODE_LOCKSTEP else "published state")
         self.mode = mode
@@ -324,10 +413,14 @@ class Shim:
         policy.long_ordinary = policy.long_ordinary_prefill = 0
         rows = self.queue.set.classes
         for entry in self.entries.values():
+            if entry.is_companion or entry.where != GONE:
+                continue
+            entry.class_index = self.book.class_of(entry.features)
+            entry.path = rows[entry.class_index].path
             if entry.in_shared:
-                entry.class_index = self.book.class_of(entry.features)
-                entry.path = rows[entry.class_index].path
                 policy.in_shared[entry.path] += 1
                 if entry.path == LONG and entry.admitted_ordinary:
                     policy.long_ordinary += 1
                     policy.long_ordinary_prefill += entry.in_prefill
+            else:
+                self.announce(entry)

@@ -1,7 +1,7 @@
 """What the controller is told: arrivals, changes, one record per step, and everything again when another controller attaches."""
 
 from . import wire
-from .waiting import ALWAYS
+from .waiting import ALWAYS, GONE
 
 _PER_STEP = 256
 
@@ -16,6 +16,10 @@ class Teller:
         #: Time and number of the step under way.
         self.now_ns = 0
         self.step_number = 0
+
+    def forget(self):
+        """Nobody listens any more: who listens next is told all that lives."""
+        self._session = self._again = None
 
     def arrival(self, entry, flags):
         """A request is known by its class now."""
@@ -58,13 +62,14 @@ class Teller:
         classified = bool(shim.queue.set.classes)
         for _ in range(min(_PER_STEP, len(self._again))):
             entry = self._again.pop()
-            if shim.entries.get(entry.slot) is not entry:
+            if shim.entries.get(entry.slot) is not entry or entry.is_companion:
                 continue
             flags = wire.ARRIVAL_RESYNC
-            if entry.in_shared:
+            if entry.in_shared or entry.is_parked:
                 flags |= wire.ARRIVAL_RUNNING
-            elif entry.where == ALWAYS and classified:
+            elif classified and (entry.where == ALWAYS or entry.where == GONE):
                 flags |= wire.ARRIVAL_ALWAYS
+                entry.told_always = True
             if entry.responded:
                 flags |= wire.ARRIVAL_RESPONDED
             self.arrival(entry, flags)

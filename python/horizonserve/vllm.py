@@ -20,6 +20,8 @@ from .shim import Shim
 _WAITING = RequestStatus.WAITING
 _RUNNING = RequestStatus.RUNNING
 _ABORTED = RequestStatus.FINISHED_ABORTED
+_ANSWERED = (RequestStatus.FINISHED_STOPPED, RequestStatus.FINISHED_LENGTH_CAPPED)
+_GRAMMAR = getattr(RequestStatus, "WAITING_FOR_STRUCTURED_OUTPUT_GRAMMAR", getattr(RequestStatus, "WAITING_FOR_FSM", None))
 
 
 class HorizonRequestQueue(HorizonQueue, RequestQueue):
@@ -28,9 +30,12 @@ class HorizonRequestQueue(HorizonQueue, RequestQueue):
 
 def may_hide(request):
     """Only what has never run and holds nothing: everything else deadlocks or leaks when it is hidden."""
+    return request.status is _WAITING and _is_fresh(request)
+
+
+def _is_fresh(request):
     return (
-        request.status is _WAITING
-        and request.num_computed_tokens == 0
+        request.num_computed_tokens == 0
         and request.num_preemptions == 0
         and request.num_output_tokens == 0
         and not getattr(request, "resumable", False)
@@ -76,14 +81,60 @@ class HorizonMixin:
         if shim is None:
             return super().schedule(*args, **kwargs)
         if not self.horizon_opens_later:
+            self._horizon_take_back()
             shim.begin_step(len(self.running))
-        tokens = 0
+        tokens, started = 0, ()
         try:
             output = super().schedule(*args, **kwargs)
-            tokens = output.total_num_scheduled_tokens
+            tokens, started = output.total_num_scheduled_tokens, self._horizon_started(output)
             return output
         finally:
-            shim.end_step(tokens, self.running, _RUNNING)
+            shim.end_step(tokens, self.running, _RUNNING, started)
+
+    def _horizon_started(self, output):
+        """The requests that a step admitted, from whichever queue."""
+        new, resumed = getattr(output, "scheduled_new_reqs", ()), getattr(getattr(output, "scheduled_cached_reqs", None), "resumed_req_ids", ())
+        if not new and not resumed:
+            return ()
+        requests = self.requests
+        return [requests.get(each.req_id) for each in new] + [requests.get(each) for each in resumed]
+
+    def _horizon_take_back(self):
+        """What the engine laid aside and could admit now waits among the others again, at its place: a grammar that is ready, an adapter
+        that found no room, a transfer that is done. What it cannot admit yet stays where the engine looks after it."""
+        laid_aside = getattr(self, "skipped_waiting", None)
+        if not laid_aside or not self.horizon.mode:
+            return
+        back = [request for request in laid_aside if self._horizon_could_start(request)]
+        if not back:
+            return
+        laid_aside.remove_requests(back)
+        for request in back:
+            request.status = _WAITING
+            self.horizon.queue.put_back(request)
+
+    def _horizon_could_start(self, request):
+        status = request.status
+        if status is _GRAMMAR:
+            wanted = request.structured_output_request
+            grammar = wanted.grammar if wanted else None
+            # One that failed to compile is the engine's to end.
+            return grammar is not None and not isinstance(grammar, Exception) and _is_fresh(request)
+        return status is _WAITING and _is_fresh(request)
+
+    def add_request(self, request, *args, **kwargs):
+        result = super().add_request(request, *args, **kwargs)
+        shim = self.horizon
+        # A further part of a session that is under way is no request of its own.
+        if shim is not None and self.requests.get(request.request_id) is request:
+            shim.notice(request)
+        return result
+
+    def _handle_stopped_request(self, request, *args, **kwargs):
+        """A session that may go on ends a turn here; the next one may begin before this returns."""
+        if self.horizon is not None and request.resumable:
+            self.horizon.turn_ended(request, request.num_output_tokens)
+        return super()._handle_stopped_request(request, *args, **kwargs)
 
     def get_grammar_bitmask(self, *args, **kwargs):
         """The engine asks for it after it has sent the step to the device: the moment to tell the controller about the step."""
@@ -100,7 +151,8 @@ class HorizonMixin:
 
     def _free_request(self, request, *args, **kwargs):
         if self.horizon is not None:
-            self.horizon.ended(request, request.status is _ABORTED, request.num_output_tokens)
+            answered = request.status in _ANSWERED
+            self.horizon.ended(request, not answered, request.num_output_tokens, answered)
         return super()._free_request(request, *args, **kwargs)
 
 

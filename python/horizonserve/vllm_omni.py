@@ -34,6 +34,7 @@ class HorizonOmniMixin(HorizonMixin):
     def _should_defer_waiting_admission(self):
         defers = super()._should_defer_waiting_admission()
         if self.horizon is not None and not defers:
+            self._horizon_take_back()
             self.horizon.begin_step(len(self.running))
         return defers
 
@@ -81,7 +82,8 @@ class _StageWatch:
         self._opened = segment is not None
         self._step = 0
         self._fresh = []
-        self._seen = set()
+        self._seen = {}
+        self._session = None
 
     def stepped(self, scheduler, output):
         if not self._opened:
@@ -101,9 +103,27 @@ class _StageWatch:
             if request_id not in self._seen:
                 request = scheduler.requests.get(request_id)
                 if request is not None:
-                    self._seen.add(request_id)
+                    self._seen[request_id] = request
                     self._fresh.append(request)
-        segment.report_activity(len(scheduler.running), len(scheduler.waiting), getattr(output, "total_num_scheduled_tokens", 0), self._step)
+        waiting = len(scheduler.waiting) + len(getattr(scheduler, "skipped_waiting", ()))
+        segment.report_activity(len(scheduler.running), waiting, getattr(output, "total_num_scheduled_tokens", 0), self._step)
+        self._look_for_listener(scheduler)
+
+    def _look_for_listener(self, scheduler):
+        """A controller that came, came back, or lost something is told all that the stage holds."""
+        segment, now = self._segment, monotonic_ns()
+        if not segment.controller_mode(now):
+            self._session = None
+            return
+        session = segment.session()
+        if session == self._session:
+            return
+        self._session = session
+        segment.post(wire.SYNC_BEGIN, 0, now, a=session & 0xFFFFFFFF, b=len(scheduler.requests))
+        for request in scheduler.requests.values():
+            high, low = wire.request_hash(_external_id(request))
+            segment.post(wire.ARRIVE, 0, now, high, low, f=wire.ARRIVAL_RESYNC | wire.ARRIVAL_RUNNING)
+        segment.post(wire.SYNC_END, 0, now, a=session & 0xFFFFFFFF)
 
     def ended(self, request):
         if self._segment is None:
@@ -111,11 +131,16 @@ class _StageWatch:
         if request in self._fresh:
             self._fresh.remove(request)
             self._tell(wire.FIRST_RESPONSE, request)
-        self._seen.discard(request.request_id)
+        self._seen.pop(request.request_id, None)
         self._tell(wire.ABORT if request.status is _ABORTED else wire.FINISH, request)
 
     def _tell(self, kind, request):
         segment, now = self._segment, monotonic_ns()
         if segment.controller_mode(now):
-            high, low = wire.request_hash(getattr(request, "external_req_id", None) or str(request.request_id))
+            high, low = wire.request_hash(_external_id(request))
             segment.post(kind, 0, now, high, low, 0, 1, 0, 0, self._step & 0xFFFFFFFF)
+
+
+def _external_id(request):
+    """The key that all stages share: vLLM-Omni's own for a request; each stage has another id beside it."""
+    return getattr(request, "external_req_id", None) or str(request.request_id)

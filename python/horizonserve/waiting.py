@@ -8,12 +8,12 @@ The test is `deadline - now < offset` on doubles, the expression of the core, so
 """
 
 import math
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 SHORT, LONG = 0, 1
 ORDINARY, PROTECTED, LOST = 0, 1, 2
-#: Places beside `path * 3 + status`: always visible, and not in the queue.
-ALWAYS, GONE = 6, -1
+#: Places beside `path * 3 + status`: always visible, shown together with its leader, and not in the queue.
+ALWAYS, ATTACHED, GONE = 6, 7, -1
 _INF = float("inf")
 _EARLY = 1e-12
 _MANY_HOLES = 32
@@ -39,7 +39,8 @@ class Entry:
     __slots__ = (
         "request", "features", "arrival_ns", "id_high", "id_low", "slot",
         "class_index", "path", "deadline", "key", "rank", "where", "list", "chosen",
-        "ticket", "admitted_ordinary", "in_shared", "in_prefill", "responded", "told",
+        "ticket", "admitted_ordinary", "in_shared", "in_prefill", "responded", "told", "told_always",
+        "is_companion", "leader", "followers", "is_parked",
     )
 
     def __init__(self, request, features, arrival_ns, ids, slot):
@@ -55,16 +56,23 @@ class Entry:
         self.where = GONE
         self.list = None
         self.ticket = 0
-        self.chosen = self.admitted_ordinary = self.in_shared = self.in_prefill = self.responded = self.told = False
+        self.chosen = self.admitted_ordinary = self.in_shared = self.in_prefill = self.responded = self.told = self.told_always = False
+        #: A companion is a part of another request, its leader: hidden and shown with it, and counted with it alone.
+        self.is_companion = False
+        self.leader = self.followers = None
+        #: A session between two turns.
+        self.is_parked = False
 
 
 class _List:
-    __slots__ = ("class_index", "path", "bucket_ms", "items", "holes", "live", "ordinary", "protect", "lose", "next")
+    __slots__ = ("class_index", "path", "bucket_ms", "own", "items", "holes", "live", "ordinary", "protect", "lose", "next")
 
-    def __init__(self, class_index, path, bucket_ms):
+    def __init__(self, class_index, path, bucket_ms, own):
         self.class_index = class_index
         self.path = path
         self.bucket_ms = bucket_ms
+        #: Its key, where the SLO is a client's own: clients may name millions, so such a list goes when it is empty. Else None.
+        self.own = own
         self.items = []
         self.holes = self.live = self.ordinary = 0
         self.protect = self.lose = -_INF
@@ -80,7 +88,7 @@ class WaitingSet:
         self._lists = {}
         self._by_class = []
         #: (instant, ticket, list): when the next request of a list crosses; the first is due when its instant is past.
-        self.due = []
+        self.due, self._due_bound = [], 64
         self._on_move = on_move
         self._ticket = 0
 
@@ -89,8 +97,8 @@ class WaitingSet:
         self.classes = tuple(rows)
         self.counts[:] = [0] * 6
         self._lists = {}
-        self._by_class = [[] for _ in rows]
-        self.due = []
+        self._by_class = [{} for _ in rows]
+        self.due, self._due_bound = [], 64
 
     def set_coefficients(self, rows, now):
         """Same classes, new slowdowns, waits or guards: O(lists of the classes that changed) and what crosses."""
@@ -99,7 +107,7 @@ class WaitingSet:
             was = old[c]
             if (row.slowdown, row.waitMs, row.uGuard, row.uLost) == (was.slowdown, was.waitMs, was.uGuard, was.uLost):
                 continue
-            for each in self._by_class[c]:
+            for each in self._by_class[c].values():
                 # One that is empty asks for its offsets when it is used again.
                 if each.items:
                     each.protect, each.lose = row.offsets(each.bucket_ms)
@@ -113,8 +121,8 @@ class WaitingSet:
         key = (class_index, slo_ms, bucket)
         each = self._lists.get(key)
         if each is None:
-            each = self._lists[key] = _List(class_index, row.path, BUCKET_MS[bucket])
-            self._by_class[class_index].append(each)
+            each = self._lists[key] = _List(class_index, row.path, BUCKET_MS[bucket], None if slo_ms == row.sloMs else key)
+            self._by_class[class_index][key] = each
         entry.class_index = class_index
         entry.path = each.path
         entry.list = each
@@ -145,15 +153,25 @@ class WaitingSet:
         where = entry.where
         entry.where = GONE
         entry.ticket = 0
-        if where < 0 or where == ALWAYS:
+        if where < 0 or where >= ALWAYS:
             return
         self.counts[where] -= 1
         each = entry.list
         entry.list = None
         each.holes += 1
-        # In batches, so that dropping holes costs one move each.
-        if each.holes >= _MANY_HOLES:
+        if each.holes == len(each.items):
+            self._empty(each)
+        elif each.holes >= _MANY_HOLES:
+            # In batches, so that dropping holes costs one move each.
             self._drop_holes(each)
+
+    def _empty(self, each):
+        each.items.clear()
+        each.holes = each.live = each.ordinary = 0
+        if each.own is not None:
+            del self._lists[each.own]
+            del self._by_class[each.class_index][each.own]
+            each.next = _INF
 
     def _drop_holes(self, each):
         """The usual hole is at the head. When holes inside outnumber the rest, all are dropped."""
@@ -244,4 +262,9 @@ class WaitingSet:
             each.next = key
             if key < _INF:
                 self._ticket += 1
-                heappush(self.due, (key, self._ticket, each))
+                due = self.due
+                heappush(due, (key, self._ticket, each))
+                if len(due) > self._due_bound:
+                    due[:] = {id(item[2]): item for item in due if item[0] == item[2].next}.values()
+                    heapify(due)
+                    self._due_bound = 64 + 2 * len(due)

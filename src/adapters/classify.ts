@@ -28,7 +28,23 @@ export interface RequestMarks {
   readonly priority?: number
 }
 
-const NAMES: Readonly<Record<string, number>> = { ...MODALITY, speech: MODALITY.audio }
+const NAMES: Readonly<Record<string, number>> = {
+  ...MODALITY,
+  speech: MODALITY.audio,
+  // Tasks, as clients of image and video models name them.
+  text2img: MODALITY.image,
+  txt2img: MODALITY.image,
+  img2img: MODALITY.image,
+  text2image: MODALITY.image,
+  image2image: MODALITY.image,
+  text2video: MODALITY.video,
+  txt2video: MODALITY.video,
+  img2video: MODALITY.video,
+  image2video: MODALITY.video,
+  video2video: MODALITY.video,
+  text2speech: MODALITY.audio,
+  text2audio: MODALITY.audio,
+}
 const SLOWEST_FIRST = [MODALITY.video, MODALITY.image, MODALITY.audio, MODALITY.text]
 
 /** Returns the classifier: the index of a request's class in the list given. Throws `ERR_ADAPTERS_CLASSES` for an empty list. */
@@ -47,9 +63,14 @@ export function createClassifier(
   const takes = classes.map(({ inputs }) =>
     inputs === undefined || inputs.length === 0 ? 0 : maskOf(inputs) | MODALITY.text,
   )
+  const thatGive = (output: number): number[] =>
+    outputs.flatMap((mask, c) => (mask === output ? [c] : []))
+  const latest = slowest(outputs.reduce((all, mask) => all | mask, 0) & ~MODALITY.text)
   return (request) => {
     const output = slowest(outputsOf(request))
-    const candidates = outputs.flatMap((mask, c) => (output > 0 && mask === output ? [c] : []))
+    let candidates = output > 0 ? thatGive(output) : []
+    // It does not end with text, whatever it ends with: the slowest class that does not either.
+    if (candidates.length === 0 && isLater(request.finalStage)) candidates = thatGive(latest)
     if (candidates.length > 0)
       return byInputs(candidates, takes, maskOf(request.inputs ?? []) | MODALITY.text)
     const byPriority = classes.findIndex(({ priority }) => priority === (request.priority ?? 0))
@@ -83,6 +104,10 @@ function outputsOf({ finalStage, modalities }: RequestMarks): number {
   if (!Number.isInteger(finalStage) || (finalStage as number) < 0) return said
   if (finalStage === 0) return MODALITY.text
   return said & ~MODALITY.text || MODALITY.audio
+}
+
+function isLater(finalStage: unknown): boolean {
+  return Number.isInteger(finalStage) && (finalStage as number) > 0
 }
 
 function slowest(mask: number): number {

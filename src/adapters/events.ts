@@ -23,7 +23,7 @@ export const ARRIVAL = Object.freeze({
  * | kind | a | b | c | d | e | f |
  * | --- | --- | --- | --- | --- | --- | --- |
  * | arrive | slot | prompt tokens | audio, ms | images + videos·65536 | own SLO, ms (0: the class's) | `ARRIVAL` |
- * | admit, preempt, finish, abort, firstResponse | slot | output tokens | urgency at admission | reason | step | |
+ * | admit, preempt, finish, abort, firstResponse, handedOver | slot | output tokens | urgency at admission | reason | step | |
  * | step | step | tokens scheduled | running + waiting·65536 (clamped) | phase + n·4 + passed·1024 | boundary, ns | admitted |
  * | activity | step | tokens scheduled | running | waiting | applied level + 1 | |
  * | syncBegin, syncEnd | controller session | live requests | | | | |

@@ -192,8 +192,10 @@ export const KIND = Object.freeze({
   syncEnd: 10,
   /** A request that had its first response before is through its prefill again. */
   prefilled: 11,
+  /** Decoded, and still holding its place: a session between two turns, a request whose next stage has not fetched it yet. */
+  handedOver: 12,
 })
-export const MAX_KIND = 11
+export const MAX_KIND = 12
 
 export const MODE = Object.freeze({ none: 0, published: 1, lockstep: 2 })
 

@@ -205,6 +205,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
       drain()
       countLosses()
       lookDownstream()
+      mirror.expire(clockMs(), !isActive)
       const samples = options.pressure?.samples() ?? 0
       if (samples !== pressureSeen) {
         pressureSeen = samples

@@ -7,15 +7,19 @@ import type { EngineEvent } from '../adapters/events.js'
 import { ARRIVAL } from '../adapters/events.js'
 import { KIND } from '../adapters/layout.js'
 import { INPUT, LONG, type Scheduler } from '../core/index.js'
+import { createRequestsById, type Mirrored } from './requests-by-id.js'
 
-/** What the events said, since the start. */
+/** What the events said, since the start. `arrived` is `finished` and `aborted` and what lives, at any moment. */
 export interface MirrorCounts {
   events: number
   /** Events that did not fit what the mirror knew. */
   misfits: number
   arrived: number
   finished: number
+  /** Ended without an answer, those included whose end nobody told. */
   aborted: number
+  /** Of the aborted: those whose end nobody told. A resync did not name them, or no later stage did for too long. */
+  forgotten: number
   steps: number
 }
 
@@ -25,22 +29,35 @@ export type OnFirstResponse = (classIndex: number, latencyMs: number, met: boole
 /** The mirror of one engine's shared stage. */
 export interface EngineMirror {
   readonly counts: MirrorCounts
-  /** Applies one event. */
-  apply(event: Readonly<EngineEvent>): void
+  /** Applies one event; false when it is of a later stage and names no request of this engine. */
+  apply(event: Readonly<EngineEvent>): boolean
   /** Engine slot of a core handle, 0 when it has none. */
   slotOf(handle: number): number
-  /** Requests of the core that the engine did not name in its last resync are gone. */
+  /** Requests that live, in the shared stage and after it. */
   readonly size: number
   /** A time of the engine as the core can take it: never before one it has seen, ms. */
   advance(nowMs: number): number
+  /**
+   * Lets go of what left the shared stage and was never heard of again. Call now and then; most calls compare two numbers.
+   * `isDownstreamIdle`: no later stage has work.
+   */
+  expire(nowMs: number, isDownstreamIdle: boolean): void
 }
 
 /** An event from further ahead than this is garbled: it would put the core's clock where nothing ever meets a deadline. */
 const MAX_AHEAD_MS = 60_000
+/** A request after the shared stage of which nothing was heard for so long is gone. A client that leaves between two stages does that. */
+const UNHEARD_MS = 120_000
+/** The same while all later stages are idle: what is on its way between stages takes no longer. */
+const UNHEARD_IDLE_MS = 5_000
+const EXPIRE_EVERY_MS = 1_000
+/** Slots beyond this are garbled. */
+const MAX_SLOT = 1 << 22
 
 /**
  * Events of stage 0 drive the core. Where `lastStage` is a later one, a long-path request has its first response and its end in the last
- * stage; there it is found by the hash of its external id, for every stage gives it a slot of its own.
+ * stage; there it is found by the hash of its external id, for every stage gives it a slot of its own. Several requests of one external id
+ * are told apart by their order.
  */
 export function createMirror(
   scheduler: Scheduler,
@@ -54,118 +71,141 @@ export function createMirror(
     arrived: 0,
     finished: 0,
     aborted: 0,
+    forgotten: 0,
     steps: 0,
   }
-  /** Core handle by engine slot; 0 for none. */
-  let handles = new Int32Array(1024)
-  const slots = new Map<number, number>()
-  const arrivalMs = new Map<number, number>()
-  const classOf = new Map<number, number>()
-  const responded = new Set<number>()
-  /** By the low half of the hash: long-path requests, wherever they are. */
-  const byId = new Map<bigint, number>()
-  /** Slots named in a resync under way. */
-  let named: Set<number> | undefined
+  /** Those in the shared stage by their engine slot, and all by their core handle. */
+  const bySlot = new Map<number, Mirrored>()
+  const byHandle = new Map<number, Mirrored>()
+  /** Long-path requests, wherever they are. */
+  const byId = createRequestsById()
+  /** Requests named in a resync under way, by stage. */
+  const named: (Set<Mirrored> | undefined)[] = []
 
   let latestMs = 0
+  let expireAt = 0
   const advance = (nowMs: number): number => {
     if (nowMs > latestMs) latestMs = nowMs
     return latestMs
   }
 
-  const handleAt = (slot: number): number => {
-    const handle = slot < handles.length ? handles[slot]! : 0
-    return handle !== 0 && scheduler.has(handle) ? handle : 0
+  const leaveSlot = (request: Mirrored): void => {
+    if (request.slot !== 0) bySlot.delete(request.slot)
+    request.slot = 0
   }
-  const forget = (slot: number, handle: number): void => {
-    handles[slot] = 0
-    slots.delete(handle)
-  }
-  const forgetAll = (handle: number): void => {
-    arrivalMs.delete(handle)
-    classOf.delete(handle)
-    responded.delete(handle)
-  }
-  const isLong = (handle: number): boolean => scheduler.classes.path[classOf.get(handle)!] === LONG
-  const end = (handle: number, finished: boolean, idLow: bigint): void => {
-    if (finished && responded.has(handle)) scheduler.finish(handle)
-    else scheduler.cancel(handle)
+  const end = (request: Mirrored, finished: boolean): void => {
+    leaveSlot(request)
+    byHandle.delete(request.handle)
+    if (request.isLong) byId.remove(request)
+    if (scheduler.has(request.handle)) {
+      if (finished && request.responded) scheduler.finish(request.handle)
+      else scheduler.cancel(request.handle)
+    }
     if (finished) counts.finished += 1
     else counts.aborted += 1
-    byId.delete(idLow)
-    forgetAll(handle)
+  }
+  const forget = (request: Mirrored): void => {
+    counts.forgotten += 1
+    end(request, false)
   }
 
   const arrive = (event: Readonly<EngineEvent>): void => {
     const slot = event.a
-    if (slot === 0 || slot > 1 << 22 || event.classIndex >= scheduler.classes.count) {
+    if (slot === 0 || slot > MAX_SLOT || event.classIndex >= scheduler.classes.count) {
       counts.misfits += 1
       return
     }
-    named?.add(slot)
-    if (handleAt(slot) !== 0) {
-      if ((event.f & ARRIVAL.resync) === 0) counts.misfits += 1
-      return
-    }
+    const isAgain = (event.f & ARRIVAL.resync) !== 0
     const nowMs = Math.max(0, Number(event.timeNs) / 1e6)
-    const { inputs, cells } = scheduler
-    let handle: number
-    if (event.e === 0) {
-      cells[0] = nowMs
-      inputs[INPUT.promptTokens] = event.b & 0x7fffffff
-      inputs[INPUT.audioSeconds] = event.c / 1000
-      inputs[INPUT.images] = event.d & 0xffff
-      inputs[INPUT.videos] = event.d >>> 16
-      handle = scheduler.arriveNow(event.classIndex)
-    } else {
-      handle = scheduler.arrive(
-        {
-          class: scheduler.classes.names[event.classIndex]!,
-          promptTokens: event.b & 0x7fffffff,
-          audioSeconds: event.c / 1000,
-          images: event.d & 0xffff,
-          videos: event.d >>> 16,
-          sloMs: event.e,
-        },
-        latestMs,
-      )
+    const known = bySlot.get(slot)
+    if (known !== undefined) {
+      if (known.idLow === event.idLow && known.arrivalMs === nowMs) {
+        named[0]?.add(known)
+        if (!isAgain) unpin(known, event)
+        return
+      }
+      // The slot is another request's now; the engine knows. How the one before ended was not told.
+      if (!isAgain) counts.misfits += 1
+      forget(known)
     }
+    const handle = enter(event, nowMs)
     if (handle === 0) {
       counts.misfits += 1
       return
     }
-    if (slot >= handles.length) {
-      const more = new Int32Array(Math.max(handles.length * 2, slot + 1))
-      more.set(handles)
-      handles = more
+    const request: Mirrored = {
+      handle,
+      slot,
+      classIndex: event.classIndex,
+      isLong: scheduler.classes.path[event.classIndex] === LONG,
+      arrivalMs: nowMs,
+      idLow: event.idLow,
+      responded: false,
+      isDownstream: false,
+      heardMs: latestMs,
     }
-    handles[slot] = handle
-    slots.set(handle, slot)
-    arrivalMs.set(handle, nowMs)
-    classOf.set(handle, event.classIndex)
-    if (isLong(handle)) byId.set(event.idLow, handle)
+    bySlot.set(slot, request)
+    byHandle.set(handle, request)
+    if (request.isLong) byId.add(request)
+    named[0]?.add(request)
     counts.arrived += 1
     if ((event.f & ARRIVAL.running) !== 0) scheduler.admit(handle)
     else if ((event.f & ARRIVAL.alwaysVisible) !== 0) scheduler.pin(handle)
     if ((event.f & ARRIVAL.responded) !== 0) scheduler.progress(handle, 0x7fffffff, 1)
   }
 
-  const respond = (handle: number, event: Readonly<EngineEvent>): void => {
-    if (responded.has(handle)) return
-    const arrived = arrivalMs.get(handle)!
-    const nowMs = Math.max(Number(event.timeNs) / 1e6, arrived)
-    const met = scheduler.firstResponse(handle, nowMs)
-    responded.add(handle)
-    onFirstResponse?.(classOf.get(handle)!, nowMs - arrived, met)
-  }
-
-  const change = (event: Readonly<EngineEvent>): void => {
-    const handle = handleAt(event.a)
-    if (handle === 0) {
+  /** It was said to be never hidden, and now may be: the engine could not have admitted it before. For the core it waits anew. */
+  const unpin = (request: Mirrored, event: Readonly<EngineEvent>): void => {
+    if (!scheduler.has(request.handle) || !scheduler.isWaiting(request.handle)) {
       counts.misfits += 1
       return
     }
-    const goesOn = isLong(handle) && lastStage() > 0
+    scheduler.cancel(request.handle)
+    byHandle.delete(request.handle)
+    request.handle = enter(event, request.arrivalMs)
+    byHandle.set(request.handle, request)
+  }
+
+  /** The core's handle for an arrival, 0 when it takes none. */
+  const enter = (event: Readonly<EngineEvent>, nowMs: number): number => {
+    const { inputs, cells } = scheduler
+    if (event.e === 0) {
+      cells[0] = nowMs
+      inputs[INPUT.promptTokens] = event.b & 0x7fffffff
+      inputs[INPUT.audioSeconds] = event.c / 1000
+      inputs[INPUT.images] = event.d & 0xffff
+      inputs[INPUT.videos] = event.d >>> 16
+      return scheduler.arriveNow(event.classIndex)
+    }
+    return scheduler.arrive(
+      {
+        class: scheduler.classes.names[event.classIndex]!,
+        promptTokens: event.b & 0x7fffffff,
+        audioSeconds: event.c / 1000,
+        images: event.d & 0xffff,
+        videos: event.d >>> 16,
+        sloMs: event.e,
+      },
+      latestMs,
+    )
+  }
+
+  const respond = (request: Mirrored, event: Readonly<EngineEvent>): void => {
+    if (request.responded) return
+    const nowMs = Math.max(Number(event.timeNs) / 1e6, request.arrivalMs)
+    const met = scheduler.firstResponse(request.handle, nowMs)
+    request.responded = true
+    onFirstResponse?.(request.classIndex, nowMs - request.arrivalMs, met)
+  }
+
+  const change = (event: Readonly<EngineEvent>): void => {
+    const request = bySlot.get(event.a)
+    if (request === undefined || !scheduler.has(request.handle)) {
+      counts.misfits += 1
+      return
+    }
+    const { handle } = request
+    const goesOn = request.isLong && lastStage() > 0
     switch (event.kind) {
       case KIND.admit:
         scheduler.admit(handle)
@@ -175,73 +215,106 @@ export function createMirror(
         break
       case KIND.firstResponse:
         scheduler.progress(handle, 0x7fffffff, event.b)
-        if (!goesOn) respond(handle, event)
+        if (!goesOn) respond(request, event)
         break
       case KIND.prefilled:
         scheduler.progress(handle, 0x7fffffff, event.b)
         break
+      case KIND.handedOver:
+        // It keeps its place, and with it its handle in the core.
+        break
       case KIND.finish:
-        forget(event.a, handle)
-        if (goesOn) scheduler.enterDownstream(handle)
-        else end(handle, true, event.idLow)
+        if (goesOn) {
+          leaveSlot(request)
+          request.isDownstream = true
+          request.heardMs = latestMs
+          scheduler.enterDownstream(handle)
+        } else end(request, true)
         break
       default:
-        forget(event.a, handle)
-        end(handle, false, event.idLow)
+        end(request, false)
     }
   }
 
   /** A stage after the shared one: only what its requests tell of the whole request matters here. */
-  const changeDownstream = (event: Readonly<EngineEvent>): void => {
-    const handle = byId.get(event.idLow)
-    if (handle === undefined) return
-    const isLast = event.stage === lastStage()
-    if (event.kind === KIND.firstResponse && isLast) respond(handle, event)
-    else if ((event.kind === KIND.finish && isLast) || event.kind === KIND.abort) {
-      const slot = slots.get(handle)
-      if (slot !== undefined) forget(slot, handle)
-      end(handle, event.kind === KIND.finish, event.idLow)
-    }
+  const changeDownstream = (event: Readonly<EngineEvent>): boolean => {
+    const { stage, kind } = event
+    if (kind === KIND.syncBegin) named[stage] = new Set()
+    else if (kind === KIND.syncEnd) endResync(stage)
+    if (
+      kind === KIND.syncBegin ||
+      kind === KIND.syncEnd ||
+      kind === KIND.activity ||
+      kind === KIND.step
+    )
+      return true
+    const isLast = stage === lastStage()
+    const request = byId.find(
+      event.idLow,
+      kind === KIND.finish && isLast,
+      kind === KIND.firstResponse && isLast,
+    )
+    if (request === undefined) return false
+    request.heardMs = latestMs
+    request.stage = stage
+    if (kind === KIND.arrive) named[stage]?.add(request)
+    else if (kind === KIND.firstResponse && isLast) respond(request, event)
+    else if ((kind === KIND.finish && isLast) || kind === KIND.abort)
+      end(request, kind === KIND.finish)
+    return true
   }
 
-  const endResync = (): void => {
-    if (named === undefined) return
-    for (const [handle, slot] of slots) {
-      if (named.has(slot)) continue
-      if (scheduler.has(handle)) scheduler.cancel(handle)
-      forget(slot, handle)
-      forgetAll(handle)
+  /** What a stage holds was told in full: what it held before and did not name has ended there unheard. */
+  const endResync = (stage: number): void => {
+    const kept = named[stage]
+    named[stage] = undefined
+    if (kept === undefined) return
+    if (stage === 0) {
+      for (const request of bySlot.values()) if (!kept.has(request)) forget(request)
+      return
     }
-    named = undefined
+    for (const request of byHandle.values()) {
+      if (request.stage !== stage || kept.has(request)) continue
+      // Between two stages it is nobody's for a while; from the last one it is gone.
+      if (stage === lastStage() && request.isDownstream) forget(request)
+    }
   }
 
   return {
     counts,
     get size() {
-      return slots.size
+      return byHandle.size
     },
     advance,
-    slotOf: (handle) => slots.get(handle) ?? 0,
+    slotOf: (handle) => byHandle.get(handle)?.slot ?? 0,
+    expire(nowMs, isDownstreamIdle) {
+      if (nowMs < expireAt) return
+      expireAt = nowMs + EXPIRE_EVERY_MS
+      const limit = nowMs - (isDownstreamIdle ? UNHEARD_IDLE_MS : UNHEARD_MS)
+      for (const request of byHandle.values())
+        if (request.isDownstream && request.heardMs < limit) forget(request)
+    },
     apply(event) {
       counts.events += 1
       const nowMs = Number(event.timeNs) / 1e6
       if (nowMs > clockMs() + MAX_AHEAD_MS) {
         counts.misfits += 1
-        return
+        return true
       }
       advance(nowMs)
       try {
-        if (event.stage !== 0) changeDownstream(event)
-        else if (event.kind === KIND.step) counts.steps += 1
+        if (event.stage !== 0) return changeDownstream(event)
+        if (event.kind === KIND.step) counts.steps += 1
         else if (event.kind === KIND.arrive) arrive(event)
-        else if (event.kind === KIND.syncBegin) named = new Set()
-        else if (event.kind === KIND.syncEnd) endResync()
+        else if (event.kind === KIND.syncBegin) named[0] = new Set()
+        else if (event.kind === KIND.syncEnd) endResync(0)
         else if (event.kind !== KIND.activity) change(event)
       } catch (error) {
         // An illegal transition: the core refused it and is as it was.
         if (!(error instanceof Error && 'code' in error)) throw error
         counts.misfits += 1
       }
+      return true
     },
   }
 }
