@@ -29,6 +29,8 @@ class HorizonQueue:
 
     def __init__(self, rules, by_priority=False):
         self.rules = rules
+        #: Told of what is never hidden; a queue without an engine has nobody to tell.
+        self._announce = getattr(rules, "announce", None)
         self.by_priority = by_priority
         self.set = WaitingSet(self._moved)
         self._sub = [SubQueue(where) for where in range(7)]
@@ -276,7 +278,8 @@ class HorizonQueue:
             self.rules.classify(self.set, entry)
         else:
             self._show_always(entry)
-            self.rules.announce(entry)
+            if self._announce is not None:
+                self._announce(entry)
 
     def _show_always(self, entry):
         entry.where = ALWAYS

@@ -154,6 +154,13 @@ class Shim:
                 self._first_response(entry, output_tokens, self.clock())
             self.teller.change(wire.HANDED_OVER, entry, output_tokens)
 
+    def resumed(self, request):
+        """A session goes on where the engine keeps it, outside of our queue."""
+        entry = getattr(request, "horizon_entry", None)
+        if entry is not None and entry.is_parked:
+            self.new_turn(entry)
+            self.announce(entry)
+
     def new_turn(self, entry):
         """A session goes on: the turn has its own arrival, class, deadline and first response."""
         if self.mode and entry.told:

@@ -124,10 +124,13 @@ class HorizonMixin:
 
     def add_request(self, request, *args, **kwargs):
         result = super().add_request(request, *args, **kwargs)
-        shim = self.horizon
-        # A further part of a session that is under way is no request of its own.
-        if shim is not None and self.requests.get(request.request_id) is request:
-            shim.notice(request)
+        shim, live = self.horizon, self.requests.get(request.request_id)
+        if shim is not None and live is not None:
+            if live is request:
+                shim.notice(request)
+            elif live.status is _WAITING:
+                # A further part of a session is no request of its own.
+                shim.resumed(live)
         return result
 
     def _handle_stopped_request(self, request, *args, **kwargs):

@@ -83,6 +83,7 @@ class _StageWatch:
         self._step = 0
         self._fresh = []
         self._seen = {}
+        #: Of the listener that was told last; None before the first one, who has missed nothing that it could know of.
         self._session = None
 
     def stepped(self, scheduler, output):
@@ -113,12 +114,15 @@ class _StageWatch:
         """A controller that came, came back, or lost something is told all that the stage holds."""
         segment, now = self._segment, monotonic_ns()
         if not segment.controller_mode(now):
-            self._session = None
+            if self._session is not None:
+                self._session = -1
             return
-        session = segment.session()
-        if session == self._session:
+        before, session = self._session, segment.session()
+        if session == before:
             return
         self._session = session
+        if before is None:
+            return
         segment.post(wire.SYNC_BEGIN, 0, now, a=session & 0xFFFFFFFF, b=len(scheduler.requests))
         for request in scheduler.requests.values():
             high, low = wire.request_hash(_external_id(request))

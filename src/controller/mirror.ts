@@ -221,7 +221,8 @@ export function createMirror(
         scheduler.progress(handle, 0x7fffffff, event.b)
         break
       case KIND.handedOver:
-        // It keeps its place, and with it its handle in the core.
+        // A short-path request, a session of text, keeps its place as it is: nothing comes after it.
+        if (request.isLong) scheduler.handedOver(handle)
         break
       case KIND.finish:
         if (goesOn) {

@@ -104,6 +104,7 @@ def main():
     import cases_deploy  # noqa: F401
     import cases_package  # noqa: F401
     import cases_plugin  # noqa: F401
+    import cases_books  # noqa: F401
     import cases_memory  # noqa: F401
     import cases_queue  # noqa: F401
     import cases_cost  # noqa: F401
