@@ -97,14 +97,15 @@ class HorizonQueue:
             entry.key = self._next
 
     def prepend_request(self, request):
+        entry = self.rules.entry_of(request)
+        # It ran: with a view open or without, for the count of what runs has to hold when there is one again.
+        if entry.in_shared:
+            self.preempted.append(entry)
         if self.by_priority:
             return self.add_request(request)
-        entry = self.rules.entry_of(request)
         self._first -= 1
         entry.key = self._first
         self._front[request] = entry
-        if self.viewing:
-            self.preempted.append(entry)
         self._insert(entry)
 
     def prepend_requests(self, requests):

@@ -320,17 +320,17 @@ class Shim:
                 admitted += 1
                 self._admit(entry, where)
         if len(started) != admitted:
-            admitted += self._admit_others(started)
+            admitted += self._admit_others(started, running_status)
         self.admitted = admitted
         if self.mode:
             self.teller.step(self, tokens, running)
 
-    def _admit_others(self, started):
-        """Those that the engine took from a queue of its own. They count against the cap as any other."""
+    def _admit_others(self, started, running_status):
+        """Those that the engine took from a queue of its own, or while there was no view. They count against the cap as any other."""
         admitted = 0
         for request in started:
             entry = getattr(request, "horizon_entry", None)
-            if entry is None or entry.in_shared or self.entries.get(entry.slot) is not entry:
+            if entry is None or entry.in_shared or request.status is not running_status or self.entries.get(entry.slot) is not entry:
                 continue
             admitted += 1
             self._admit(entry, ORDINARY if entry.path != LONG else _LONG_ORDINARY)
@@ -420,14 +420,14 @@ class Shim:
         policy.long_ordinary = policy.long_ordinary_prefill = 0
         rows = self.queue.set.classes
         for entry in self.entries.values():
-            if entry.is_companion or entry.where != GONE:
+            if entry.is_companion:
                 continue
-            entry.class_index = self.book.class_of(entry.features)
-            entry.path = rows[entry.class_index].path
             if entry.in_shared:
+                entry.class_index = self.book.class_of(entry.features)
+                entry.path = rows[entry.class_index].path
                 policy.in_shared[entry.path] += 1
                 if entry.path == LONG and entry.admitted_ordinary:
                     policy.long_ordinary += 1
                     policy.long_ordinary_prefill += entry.in_prefill
-            else:
+            elif entry.where == GONE:
                 self.announce(entry)
