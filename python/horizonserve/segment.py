@@ -35,6 +35,15 @@ _pack_event = wire.pack_event
 _crc32 = wire.zlib.crc32
 
 
+_DEVICE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+
+
+def _device(environ=os.environ):
+    """A number for the devices that this process may see; equal for processes that may see the same ones, and never 0."""
+    text = next((environ[name] for name in _DEVICE_VARIABLES if environ.get(name)), "all")
+    return _crc32(text.replace(" ", "").encode()) or 1
+
+
 class StageHeldError(WireError):
     """The stage of a segment belongs to another process that lives."""
 
@@ -83,6 +92,7 @@ class Segment:
         self.u32[self._line + 2] = os.getpid()
         # No level is applied until the process that launches the kernels says so.
         self.u32[self._line + 9] = 0xFFFFFFFF
+        self.u32[self._line + 12] = _device()
         self.u32[self._line + 10] = 1
         self.beat()
 

@@ -67,7 +67,7 @@ BOUNDARY = _table(
 )
 STAGE = _table(
     "heartbeatNs:i64@0 pid:u32@8 written:u32@12 dropped:u32@16 running:u32@20 waiting:u32@24 tokens:u32@28 step:u32@32"
-    " appliedLevel:i32@36 claimed:u32@40 levelRefusal:u32@44"
+    " appliedLevel:i32@36 claimed:u32@40 levelRefusal:u32@44 device:u32@48"
 )
 BANK = _table(
     "crc:u32@0 seq:u32@4 publishedNs:i64@8 numClasses:u32@16 epoch:u32@20 tableEpoch:u32@24 classEpoch:u32@28 flags:u32@32"

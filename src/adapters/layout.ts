@@ -101,6 +101,7 @@ export const STAGE: readonly Field[] = [
   ['appliedLevel', 'i32', 36],
   ['claimed', 'u32', 40],
   ['levelRefusal', 'u32', 44],
+  ['device', 'u32', 48],
 ]
 
 /** The published control state: what the engine evaluates against its own slots, deadlines and step counter. */

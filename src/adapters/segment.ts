@@ -76,6 +76,8 @@ export interface Segment {
   stage(index: number): StageLine
   /** Whether a process has taken the stage. Cheaper than `stage`, as are the next two: they stand on the way of a lockstep answer. */
   isClaimed(index: number): boolean
+  /** What the first claimed stage says of the devices that it may see; equal for engines on the same ones, `undefined` when unknown. */
+  device(): number | undefined
   /** Events that the stage found no room for. */
   dropped(index: number): number
   /** Whether the stage holds requests and has beaten since `sinceNs`. */
@@ -225,6 +227,13 @@ export function viewSegment(
       }
     },
     isClaimed: (index) => Atomics.load(u32, (STAGE_OFFSET + index * STAGE_BYTES) / 4 + 10) === 1,
+    device() {
+      for (let s = 0; s < header.numStages; s++) {
+        const at = (STAGE_OFFSET + s * STAGE_BYTES) / 4
+        if (Atomics.load(u32, at + 10) === 1) return Atomics.load(u32, at + 12) || undefined
+      }
+      return undefined
+    },
     dropped: (index) => Atomics.load(u32, (STAGE_OFFSET + index * STAGE_BYTES) / 4 + 4),
     isActive(index, sinceNs) {
       const at = (STAGE_OFFSET + index * STAGE_BYTES) / 4

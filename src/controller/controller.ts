@@ -43,6 +43,8 @@ export interface ControllerOptions {
   readonly share?: number
   /** Where memory pressure comes from, whatever the configuration says. @default what it says */
   readonly pressure?: PressureChoice
+  /** Links of the other engines of the same server, while they are steered from this thread. @default none */
+  readonly peers?: () => Iterable<EngineLink>
   /** The folder of the compiled workers, for a program that bundles this one. @default beside this module */
   readonly workerFolder?: URL
   /** Reports carry what a dashboard shows. @default false */
@@ -56,6 +58,8 @@ export interface ControllerOptions {
 export interface Controller {
   /** The mode in force. */
   readonly mode: 'published' | 'lockstep'
+  /** The link to the engine, while it is steered from this thread. */
+  readonly link: EngineLink | undefined
   /** The engine's state, or undefined while none is attached. */
   report(): LinkReport | undefined
   /** Tries once to attach; true when attached. Wrong versions and owners throw. */
@@ -204,6 +208,7 @@ export function createController(options: ControllerOptions): Controller {
         observing: (nowMs) => rollout.isObserving(nowMs),
         onStep: book.onStep,
         onTrouble: (text) => log('warn', text),
+        ...(options.peers === undefined ? {} : { peers: options.peers }),
         ...(pressure === undefined ? {} : { pressure }),
       })
       takePicture = options.picture === true ? createPictureTaker(setup.scheduler) : undefined
@@ -271,6 +276,9 @@ export function createController(options: ControllerOptions): Controller {
   return {
     get mode() {
       return mode
+    },
+    get link() {
+      return link
     },
     report: () => (link === undefined ? latest : linkReport(link, book, takePicture)),
     attach() {

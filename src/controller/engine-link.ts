@@ -3,11 +3,11 @@
  * One engine, steered: its events go to the mirror, the core decides, the state is published. Runs on the main thread in published
  * mode and inside the doorbell worker in lockstep; it never waits.
  */
-import { createEvent } from '../adapters/events.js'
+import { createEvent, type EngineEvent } from '../adapters/events.js'
 import { KIND, MODE, STALE_MS } from '../adapters/layout.js'
 import { createRingReader, type RingReader } from '../adapters/ring.js'
 import { CONTROL_STATE, type Segment, type StageLine } from '../adapters/segment.js'
-import type { Scheduler } from '../core/index.js'
+import { LONG, type Scheduler } from '../core/index.js'
 import { NO_LADDER } from '../core/ladder.js'
 import { type BoundaryQuestion, questionReader, readAnswered, readBell } from './boundary.js'
 import { createLinkHealth } from './link-health.js'
@@ -33,6 +33,8 @@ export interface EngineLinkOptions {
   readonly onStep?: (boundaryNs: number) => void
   /** Where pressure comes from, if it is measured: with a new sample the cap is decided anew even while the engine takes no step. */
   readonly pressure?: PressureReader
+  /** The other engines of the same server: any of them may go on with a request in its later stages. @default none */
+  readonly peers?: () => Iterable<EngineLink>
   /** Gets one line for each kind of trouble, at most once in ten seconds. */
   readonly onTrouble?: (text: string) => void
 }
@@ -47,6 +49,8 @@ export interface LinkCounts {
   overwritten: number
   corruptEvents: number
   droppedEvents: number
+  /** Ends and answers in later stages of requests that no engine of this server is known to have sent there. */
+  strangers: number
 }
 
 /** One engine under control. */
@@ -57,6 +61,13 @@ export interface EngineLink {
   readonly pressure: PressureReader | undefined
   /** Whether the policy is only watched now. */
   readonly isObserving: boolean
+  /** As of the last tick: the last stage that a process of this engine has taken, and whether a later one of it has work. */
+  readonly own: { readonly lastStage: number; readonly isActive: boolean }
+  /** What a later stage of another engine tells; false when it is of no request of this one. */
+  hear(event: Readonly<EngineEvent>): boolean
+  /** Whether both engines run on the same devices, as far as their processes know. */
+  sharesDevice(other: Segment): boolean
+  readonly segment: Segment
   /** Reads events, publishes, beats. Call every 1 to 5 ms. */
   tick(nowNs: bigint): void
   /** Answers the engine's question, if there is a new one. The caller wakes the engine when this returns true. */
@@ -90,6 +101,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     overwritten: 0,
     corruptEvents: 0,
     droppedEvents: 0,
+    strangers: 0,
   }
   const level: PublishedLevel = { level: -1, capSms: 0, headroomSms: 0 }
   const slots = new Uint32Array(options.answerLimit ?? 256)
@@ -102,6 +114,8 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   let now = monotonicNs()
   let last = 0
   let isActive = false
+  const own = { lastStage: 0, isActive: false }
+  const peers = options.peers ?? (() => [])
   let pressureSeen = 0
 
   const publisher: Publisher = createPublisher(
@@ -110,6 +124,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     level,
     () => isActive,
     () => options.observing?.(clockMs()) === true,
+    longElsewhere,
   )
   const health = createLinkHealth(counts, options.onTrouble ?? (() => {}), repair)
   publisher.setRules(rules, options.descriptions)
@@ -127,8 +142,36 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   /** A later stage is active while it runs or holds work and has said so lately. */
   function lookDownstream(): void {
     const sinceNs = now - STALE_NS
-    isActive = false
-    for (let s = 1; s <= last && !isActive; s++) isActive = segment.isActive(s, sinceNs)
+    own.isActive = false
+    for (let s = 1; s <= own.lastStage && !own.isActive; s++)
+      own.isActive = segment.isActive(s, sinceNs)
+    isActive = own.isActive
+    for (const peer of peers()) isActive ||= peer.own.isActive
+  }
+
+  /** The stages of all engines of the server together: any replica may be the one that goes on. */
+  function lookForStages(): void {
+    own.lastStage = header.numStages - 1
+    while (own.lastStage > 0 && !segment.isClaimed(own.lastStage)) own.lastStage -= 1
+    last = own.lastStage
+    for (const peer of peers()) last = Math.max(last, peer.own.lastStage)
+  }
+
+  /** Long-path requests in the shared stages of engines on the same devices: one budget for all. */
+  function longElsewhere(): number {
+    let sum = 0
+    for (const peer of peers()) {
+      if (!peer.sharesDevice(segment)) continue
+      const { signals } = peer.scheduler
+      sum += signals.sumOn(LONG, signals.inShared)
+    }
+    return sum
+  }
+
+  /** A later stage speaks of a request that came in through another engine. */
+  const pass = (): void => {
+    for (const peer of peers()) if (peer.hear(event)) return
+    if (event.kind === KIND.finish || event.kind === KIND.firstResponse) counts.strangers += 1
   }
 
   /** What this side owns, put right again; nobody else may write it, so it is looked at rarely. */
@@ -158,7 +201,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   }
 
   const onEvent = (): void => {
-    mirror.apply(event)
+    if (!mirror.apply(event)) pass()
     if (event.kind !== KIND.step || event.stage !== 0) return
     options.onStep?.(event.e)
     if (options.mode === 'published') decide(event.timeNs)
@@ -191,6 +234,13 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     get isObserving() {
       return options.observing?.(clockMs()) === true
     },
+    segment,
+    own,
+    hear: (told) => mirror.apply(told),
+    sharesDevice(other) {
+      const device = segment.device()
+      return device !== undefined && device === other.device()
+    },
     get mirror() {
       return mirror
     },
@@ -199,8 +249,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     },
     tick(nowNs) {
       now = nowNs
-      last = header.numStages - 1
-      while (last > 0 && !segment.isClaimed(last)) last -= 1
+      lookForStages()
       const stepsBefore = mirror.counts.steps
       drain()
       countLosses()

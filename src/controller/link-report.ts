@@ -73,12 +73,28 @@ export interface LinkReport {
   readonly overwritten: number
   readonly droppedEvents: number
   readonly misfits: number
+  /** Answers and ends in later stages of requests that nobody here sent there; after a restart, of those from before. */
+  readonly strangers: number
+  /** Ended without anybody saying so: a resync did not name them, or no later stage did for too long. */
+  readonly forgotten: number
   readonly steps: number
   readonly boundary: readonly number[]
   readonly boundarySumNs: number
   readonly boundaryCount: number
   /** For the dashboard, where one is asked for. */
   readonly picture?: Picture
+  /** The engines of the server one by one, where one controller looks after several. */
+  readonly engines?: readonly EngineSummary[]
+  /** Of these, the ones that are there and follow nobody: first come first served. */
+  readonly unprotected?: number
+}
+
+/** One engine of several. */
+export interface EngineSummary {
+  readonly segment: string
+  readonly isSteered: boolean
+  readonly steps: number
+  readonly waiting: number
 }
 
 /** Takes the numbers; with `takePicture`, what a dashboard shows too. */
@@ -136,6 +152,8 @@ export function linkReport(
     overwritten: counts.overwritten,
     droppedEvents: counts.droppedEvents,
     misfits: mirror.counts.misfits,
+    strangers: counts.strangers,
+    forgotten: mirror.counts.forgotten,
     steps: mirror.counts.steps,
     boundary: [...book.boundary],
     boundarySumNs: book.boundarySumNs,

@@ -21,6 +21,15 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
   value('engine_attached', report === undefined ? 0 : 1)
   if (report === undefined) return `${out.join('\n')}\n`
 
+  metric('engines', 'gauge', 'Engines of this server.')
+  value('engines', report.engines?.length ?? 1)
+  metric(
+    'engines_unprotected',
+    'gauge',
+    'Engines that are there and follow nobody: first come first served.',
+  )
+  value('engines_unprotected', report.unprotected ?? 0)
+
   const perClass = (
     name: string,
     type: 'gauge' | 'counter',

@@ -25,13 +25,18 @@ export interface Publisher {
   readonly epoch: number
 }
 
-/** `downstreamActive` says whether a stage after the shared one has work; `observing`, whether the policy is only watched: nothing is hidden, no level set. */
+/**
+ * `downstreamActive` says whether a stage after the shared one has work; `observing`, whether the policy is only watched: nothing is hidden,
+ * no level set; `longElsewhere`, how much of the long-path cap engines on the same
+ * devices use.
+ */
 export function createPublisher(
   segment: Segment,
   scheduler: () => Scheduler,
   level: PublishedLevel,
   downstreamActive: () => boolean,
   observing: () => boolean = () => false,
+  longElsewhere: () => number = () => 0,
 ): Publisher {
   let rules: PublishedRules | undefined
   let epoch = 0
@@ -70,8 +75,9 @@ export function createPublisher(
       next[at + 3] = Number.isNaN(pressure) ? 0 : pressure
       next[at + 4] = downstreamActive() ? 1 : 0
       next[at + 5] = rules === undefined || observing() ? 1 : 0
+      next[at + 6] = longElsewhere()
       let changed = force || table
-      for (let i = at; i < at + 6; i++) if (next[i] !== last[i]) changed = true
+      for (let i = at; i < at + 7; i++) if (next[i] !== last[i]) changed = true
       if (!changed) return false
       last.set(next)
       epoch += 1
@@ -98,7 +104,7 @@ export function createPublisher(
       nMin: rules?.nMin ?? 0,
       nMax: rules?.nMax ?? 0,
       m: rules?.m ?? 1,
-      longCap: rules?.longCap ?? 0,
+      longCap: Math.max(0, (rules?.longCap ?? 0) - next[at + 6]!),
       level: isWatchedAlone ? -1 : level.level,
       levelSms: isWatchedAlone ? 0 : level.capSms,
       headroomSms: isWatchedAlone ? 0 : level.headroomSms,

@@ -1,16 +1,19 @@
 /**
  * @module
- * `horizonserve run`: the controller of one engine, until it is told to stop.
+ * `horizonserve run`: the controller of a server's engines, until it is told to stop.
  */
 import type { AddressInfo } from 'node:net'
 import { segmentPath } from '../../adapters/discover.js'
 import { CONTROLLER_BEAT_MS } from '../../adapters/layout.js'
 import { readConfig } from '../../config-file.js'
 import { watchConfig } from '../../controller/config-watch.js'
-import { createController } from '../../controller/controller.js'
 import { type ControllerDashboard, dashboardSource } from '../../controller/dashboard-source.js'
 import { PRESSURE_CHOICES } from '../../controller/pressure-sampler.js'
 import { serveMetrics } from '../../controller/prometheus.js'
+import {
+  createServerController,
+  type ServerController,
+} from '../../controller/server-controller.js'
 import { HorizonError } from '../../core/errors.js'
 import { serveDashboard } from '../../dashboard/serve-dashboard.js'
 import { type CliCommand, type CliIo, EXIT } from '../command.js'
@@ -69,8 +72,8 @@ export const command: CliCommand = {
       if (level >= needed) io.err(`${new Date().toISOString()} ${text}\n`)
     }
     const config = await readConfig(file)
-    const controller = createController({
-      path: segmentPath(String(options.segment)),
+    const controller = createServerController({
+      name: String(options.segment),
       config,
       picture: options.ui !== undefined,
       mode: oneOf('--mode', String(options.mode), MODES),
@@ -146,7 +149,7 @@ async function untilStopped(
   file: string,
   options: Record<string, unknown>,
   io: CliIo,
-  controller: ReturnType<typeof createController>,
+  controller: ServerController,
   source: ControllerDashboard,
   say: (needed: number, text: string) => void,
   tellsDecisions: boolean,

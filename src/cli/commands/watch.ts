@@ -68,6 +68,7 @@ export function draw(
     `step ${report.steps}  ${stepsPerS} steps/s  phase ${report.phase}  N ${report.n}  waiting ${report.waiting}  ${report.observing ? 'only watching, would hide' : 'hidden'} ${report.hidden}`,
     `${report.level < 0 ? 'no ladder' : `cap ${report.capSms} SMs (level ${report.level})  headroom ${report.headroomSms}`}  downstream ${report.longDownstream}`,
     pressureLine(report),
+    ...enginesLines(report),
     '',
     `${'class'.padEnd(16)}${['waiting', 'protected', 'lost', 'running', 'answered', 'in SLO', 'mean ms', 'slowdown', ...(isSplit ? ['policy', 'watched'] : [])].map((t) => t.padStart(10)).join('')}`,
     ...report.classes.map((c) => {
@@ -104,6 +105,18 @@ export function draw(
 function levelText({ appliedLevel, levelRefusal }: LinkReport['stages'][number]): string {
   if (levelRefusal !== 'none') return `level not applied: ${levelRefusal}`
   return appliedLevel < 0 ? 'no level applied' : `level ${appliedLevel} applied`
+}
+
+/** Several engines of one server, one line each; nothing where there is one and it is steered. */
+function enginesLines({ engines = [], unprotected = 0 }: LinkReport): string[] {
+  if (engines.length < 2 && unprotected === 0) return []
+  return [
+    `${engines.length} engines${unprotected > 0 ? `, ${unprotected} UNPROTECTED: first come first served` : ''}`,
+    ...engines.map(
+      (e) =>
+        `  ${e.segment}  ${e.isSteered ? `steered  step ${e.steps}  waiting ${e.waiting}` : 'nobody steers it'}`,
+    ),
+  ]
 }
 
 function percent(part: number, whole: number): string {
