@@ -2,6 +2,7 @@
  * @module
  * A client of the OpenAI-compatible server: one streamed chat, with the time of its first text or its first sound.
  */
+import { request } from 'node:http'
 
 /** What one client saw. */
 export interface Seen {
@@ -26,61 +27,82 @@ export interface Ask {
   readonly more?: Readonly<Record<string, unknown>>
 }
 
-/** Sends one chat and reads its stream to the end. Never rejects. */
-export async function chat(url: string, model: string, ask: Ask): Promise<Seen> {
+const LONGEST_MS = 240_000
+
+/** Sends one chat and reads its stream to the end. Never rejects, and ends whatever the server does. */
+export function chat(url: string, model: string, ask: Ask): Promise<Seen> {
   const seen: Seen = { id: ask.id, kind: ask.kind, soundBytes: 0, status: 'failed' }
-  const stop = new AbortController()
-  const leave = ask.leave
-  const timer =
-    typeof leave === 'object' ? setTimeout(() => stop.abort(), leave.afterMs) : undefined
-  const sent = performance.now()
-  try {
-    const answer = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      signal: AbortSignal.any([stop.signal, AbortSignal.timeout(240_000)]),
-      headers: { 'content-type': 'application/json', 'x-request-id': ask.id, ...ask.headers },
-      body: JSON.stringify({
-        model,
-        stream: true,
-        max_tokens: ask.maxTokens,
-        messages: [{ role: 'user', content: ask.prompt ?? 'w1 w2 w3 w4' }],
-        modalities: [ask.kind],
-        ...ask.more,
-      }),
-    })
-    if (!answer.ok) {
-      seen.error = `${answer.status} ${(await answer.text()).slice(0, 300)}`
-      return seen
-    }
-    const decoder = new TextDecoder()
+  const body = JSON.stringify({
+    model,
+    stream: true,
+    max_tokens: ask.maxTokens,
+    messages: [{ role: 'user', content: ask.prompt ?? 'w1 w2 w3 w4' }],
+    modalities: [ask.kind],
+    ...ask.more,
+  })
+  return new Promise((resolve) => {
+    let hasLeft = false
     let rest = ''
-    for await (const part of answer.body!) {
-      rest += decoder.decode(part, { stream: true })
-      const lines = rest.split('\n')
-      rest = lines.pop()!
-      for (const line of lines) {
-        if (!line.startsWith('data: ')) continue
-        if (line.includes('[DONE]')) {
-          seen.status = 'answered'
-          continue
-        }
-        const chunk = JSON.parse(line.slice(6)) as Chunk
-        if (chunk.error !== undefined) seen.error = JSON.stringify(chunk.error).slice(0, 300)
-        const content = chunk.choices?.[0]?.delta?.content ?? ''
-        if (content === '') continue
-        seen.firstMs ??= performance.now() - sent
-        if (ask.kind === 'audio') seen.soundBytes += wavBytes(content)
-        if (leave === 'first') stop.abort()
-      }
+    const sent = performance.now()
+    const call = request(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      // A connection of its own: one that leaves takes no other along.
+      agent: false,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'x-request-id': ask.id,
+        ...ask.headers,
+      },
+    })
+    const leave = (): void => {
+      hasLeft = true
+      call.destroy()
     }
-    if (seen.error !== undefined) seen.status = 'failed'
-  } catch (error) {
-    seen.status = stop.signal.aborted ? 'aborted' : 'failed'
-    seen.error = error instanceof Error ? error.message : String(error)
-  } finally {
-    clearTimeout(timer)
-  }
-  return seen
+    const { leave: when } = ask
+    const timers = [
+      setTimeout(() => call.destroy(new Error(`no end after ${LONGEST_MS} ms`)), LONGEST_MS),
+    ]
+    if (typeof when === 'object') timers.push(setTimeout(leave, when.afterMs))
+    const read = (line: string): void => {
+      if (!line.startsWith('data: ')) return
+      if (line.includes('[DONE]')) {
+        seen.status = 'answered'
+        return
+      }
+      const chunk = JSON.parse(line.slice(6)) as Chunk
+      if (chunk.error !== undefined) seen.error = JSON.stringify(chunk.error).slice(0, 300)
+      const content = chunk.choices?.[0]?.delta?.content ?? ''
+      if (content === '') return
+      seen.firstMs ??= performance.now() - sent
+      if (ask.kind === 'audio') seen.soundBytes += wavBytes(content)
+      if (when === 'first' && !hasLeft) leave()
+    }
+    call.on('response', (answer) => {
+      answer.setEncoding('utf8')
+      answer.on('error', () => {})
+      answer.on('data', (part: string) => {
+        rest += part
+        if (answer.statusCode !== 200) return
+        const lines = rest.split('\n')
+        rest = lines.pop()!
+        for (const line of lines) read(line)
+      })
+      answer.on('end', () => {
+        if (answer.statusCode !== 200) seen.error = `${answer.statusCode} ${rest.slice(0, 300)}`
+      })
+    })
+    call.on('error', (error) => {
+      seen.error ??= error.message
+    })
+    call.on('close', () => {
+      for (const timer of timers) clearTimeout(timer)
+      if (hasLeft) seen.status = 'aborted'
+      else if (seen.error !== undefined) seen.status = 'failed'
+      resolve(seen)
+    })
+    call.end(body)
+  })
 }
 
 interface Chunk {
