@@ -150,7 +150,7 @@ export interface ModelParameters {
 }
 
 const slots4 =
-  'figure 6 shows a shared-stage batch of 4; deploy files range from 1 (0.16.0: max_batch_size of every stage) to 64 (0.30.0)'
+  'figure 6 shows a shared-stage batch of 4; 0.16.0 ships 1 (max_batch_size of every stage), and the deploy files of 0.30.0 have 1 (qwen2_5_omni.yaml) to 64, a few more'
 const host =
   'one request alone: 34 ms per thinker token (vllm-omni#602), 20.7 ms between tokens (vllm-omni#780), roofline taken off'
 const grows =
