@@ -14,6 +14,10 @@ export interface Discovered {
   readonly how: string
 }
 
+interface ModelList {
+  readonly data?: readonly { readonly id?: unknown }[]
+}
+
 const PATIENCE_MS = 10_000
 const RETRY_MS = 200
 
@@ -45,8 +49,9 @@ async function ask(url: string, key: string | undefined): Promise<Discovered> {
         hint: 'Pass --key-file',
       })
     }
-    const listed = (await response.json()) as { data?: { id?: unknown }[] }
-    const id = listed.data?.[0]?.id
+    // A server without this route is one all the same: it is asked without a model's name.
+    const listed = (await response.json().catch(() => null)) as ModelList | null
+    const id = listed?.data?.[0]?.id
     if (typeof id === 'string') model = id
   } catch (cause) {
     if (cause instanceof HorizonError) throw cause
