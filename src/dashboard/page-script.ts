@@ -77,7 +77,8 @@ export const PAGE_SCRIPT = `
 
   function writeView(p) {
     const rotation = p.phase === 'none' ? 'The policy ' + p.policy + ' has no rotation' : 'Step ' + p.step + ' was a ' + p.phase + '-path step, N = ' + p.n + (p.passed ? ', passed to the other path for lack of work of its own' : '')
-    set($('phase'), rotation + '. ' + count(p.waiting, 'request waits', 'requests wait') + ', ' + p.hidden + ' hidden.')
+    const waiting = p.view.reduce((sum, l) => sum + l.waiting, 0)
+    set($('phase'), rotation + '. It hid ' + p.hidden + '. Now ' + count(waiting, 'request waits', 'requests wait') + '.')
     const items = p.view.map((l) => ({
       cls: l.shown === 'all' ? 'good' : l.shown === 'some' ? 'warn' : 'bad',
       head: l.waiting + ' ' + l.className + ' (' + l.status + '): ',
@@ -112,12 +113,13 @@ export const PAGE_SCRIPT = `
     const svg = $('lanes')
     const end = lanes.length ? lanes[lanes.length - 1][0] : Date.now()
     const x = (at) => 1000 - (end - at) / 60
-    const most = Math.max(1, ...lanes.map((l) => Math.max(l[2] + l[3], l[4])))
+    const minute = lanes.filter((l) => end - l[0] <= 60000)
+    const most = Math.max(1, ...minute.map((l) => Math.max(l[2] + l[3], l[4])))
     const high = 84, first = 100, second = 204
     const y = (base, n) => base - high * n / most
-    const both = lanes.map((l) => [x(l[0]), y(first, l[2] + l[3])])
-    const longs = lanes.map((l) => [x(l[0]), y(first, l[3])])
-    const down = lanes.map((l) => [x(l[0]), y(second, l[4])])
+    const both = minute.map((l) => [x(l[0]), y(first, l[2] + l[3])])
+    const longs = minute.map((l) => [x(l[0]), y(first, l[3])])
+    const down = minute.map((l) => [x(l[0]), y(second, l[4])])
     const text = (tx, ty, s) => { const t = shape('text', { x: tx, y: ty }); t.textContent = s; return t }
     svg.replaceChildren(
       shape('path', { d: area(both, first), fill: colours.short }), shape('path', { d: area(longs, first), fill: colours.long }), shape('path', { d: area(down, second), fill: colours.down }),

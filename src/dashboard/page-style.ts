@@ -38,6 +38,7 @@ dt { color: var(--muted); }
 dd { margin: 0; text-align: right; }
 dl.left dd { text-align: left; overflow-wrap: anywhere; }
 svg { display: block; width: 100%; height: auto; overflow: visible; }
+#lanes { height: 170px; overflow: hidden; }
 svg text { fill: var(--muted); font-size: 11px; }
 .axis { stroke: var(--line); fill: none; }
 .key { display: flex; flex-wrap: wrap; gap: 2px 14px; margin: 6px 0 0; padding: 0; list-style: none; color: var(--muted); font-size: 13px; }
