@@ -24,6 +24,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'sweep', load: async () => (await import('./commands/sweep.js')).command },
   { name: 'analyze', load: async () => (await import('./commands/analyze.js')).command },
   { name: 'plan', load: async () => (await import('./commands/plan.js')).command },
+  { name: 'import', load: async () => (await import('./commands/import.js')).command },
   { name: 'mcp', load: async () => (await import('./commands/mcp.js')).command },
   { name: 'env', load: async () => (await import('./commands/env.js')).command },
   { name: 'launch', load: async () => (await import('./commands/launch.js')).command },

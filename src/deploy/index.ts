@@ -43,6 +43,8 @@ export { drive, measureRun, type RequestRecord, type ScriptedRequest } from './h
 export { type Fingerprint, fingerprint } from './harness/fingerprint.js'
 export { jsonLinesBackend } from './harness/json-lines-backend.js'
 export { openAiBackend } from './harness/openai-backend.js'
+export { type DeployFile, readDeployFile } from './import/deploy-file.js'
+export { type Imported, type ImportOptions, importDeploy } from './import/import-deploy.js'
 export { type CheckReport, checkAgainstReference } from './interpreter/check-against-reference.js'
 export type {
   Implementations,

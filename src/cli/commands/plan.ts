@@ -8,6 +8,7 @@ import type { Command } from 'commander'
 import { HorizonError } from '../../core/errors.js'
 import {
   chromeTrace,
+  type DeployFile,
   type EmittedFile,
   emitMermaid,
   emitSglangOmni,
@@ -21,7 +22,7 @@ import {
   type TaskGraph,
 } from '../../deploy/index.js'
 import { type CliCommand, EXIT } from '../command.js'
-import { loadHardware, loadPipeline } from '../load-pipeline.js'
+import { loadBase, loadHardware, loadPipeline } from '../load-pipeline.js'
 
 const OBJECTIVES = ['latency', 'rate', 'pareto'] as const
 const TARGETS = ['vllm-omni', 'sglang-omni', 'mermaid'] as const
@@ -83,7 +84,10 @@ export const command: CliCommand = {
       else io.err(`${missing?.text ?? 'nothing fits'}\n`)
       return EXIT.negative
     }
-    const files = emit === undefined ? [] : emitted(emit, graph, gpus, first)
+    const files =
+      emit === undefined
+        ? []
+        : emitted(emit, graph, gpus, first, () => loadBase(graph.pipeline, args[0]!))
     if (options.out !== undefined) write(String(options.out), graph, first, files, io.err)
     if (options.json === true) {
       const { front } = result
@@ -120,8 +124,9 @@ function emitted(
   graph: TaskGraph,
   gpus: ReturnType<typeof machine>,
   first: Plan,
+  base: () => DeployFile | undefined,
 ): EmittedFile[] {
-  if (target === 'vllm-omni') return emitVllmOmni(graph, gpus, first)
+  if (target === 'vllm-omni') return emitVllmOmni(graph, gpus, first, base())
   if (target === 'sglang-omni') return emitSglangOmni(graph, gpus, first)
   return [{ name: 'pipeline.mmd', text: emitMermaid(graph, first.placement) }]
 }

@@ -87,10 +87,13 @@ function pairs(
     readonly number[],
   ]
   const gpu = leaves.every((side) => side.every((leaf) => graph.tasks[leaf]!.node.device === 'gpu'))
-  const joined = reachOf(graph).adjacent(leaves[0], leaves[1])
-  const shared = judge(graph, { rule: 'share-read', nodes })
-  if (shared.legal) add({ rule: 'share-read', nodes }, nodes, at)
-  if (gpu && (joined || shared.states.length > 0)) {
+  const reach = reachOf(graph)
+  const joined = reach.adjacent(leaves[0], leaves[1])
+  // Most pairs of a large pipeline have nothing to do with each other: seen here, before anything is put in words.
+  const stateful = leaves.every((side) => side.some((leaf) => reach.touches[leaf]!.length > 0))
+  const shared = stateful ? judge(graph, { rule: 'share-read', nodes }) : undefined
+  if (shared?.legal) add({ rule: 'share-read', nodes }, nodes, at)
+  if (gpu && (joined || (shared !== undefined && shared.states.length > 0))) {
     add({ rule: 'co-locate', nodes }, nodes, at)
     add({ rule: 'disaggregate', nodes }, nodes, at)
   }
@@ -98,6 +101,10 @@ function pairs(
     side.some((leaf) => graph.tasks[leaf]!.node.runs === 'batch'),
   )
   if (joined && perBatch) add({ rule: 'pipeline-batches', nodes }, nodes, at)
+  const ordered = leaves[0].some((left) =>
+    leaves[1].some((right) => reach.reaches(left, right) || reach.reaches(right, left)),
+  )
+  if (ordered && !reach.ordersByState) return
   const branches = judge(graph, { rule: 'parallel-branches', nodes })
   if (branches.legal || branches.states.length > 0)
     add({ rule: 'parallel-branches', nodes }, nodes, at)

@@ -20,6 +20,8 @@ export interface Reach {
   /** Indices of the states that a task reads or writes, ascending, each once. */
   readonly touches: readonly (readonly number[])[]
   readonly stateNames: readonly string[]
+  /** Whether a state orders any two tasks inside a batch. */
+  readonly ordersByState: boolean
   /** By state: whether any task writes it. */
   readonly written: readonly boolean[]
   /** Leaves by the name of a task or of any graph above it. */
@@ -93,6 +95,7 @@ function compute(graph: TaskGraph): Reach {
     cyclesAt,
     touches,
     stateNames,
+    ordersByState: graph.dependences.some((edge) => edge.lambda === 0 && edge.cause === 'state'),
     written,
     leaves: leavesByName(graph),
   }

@@ -88,8 +88,8 @@ function trace(
   const path: number[] = []
   for (let at = end; !from.includes(at) || path.length === 0; ) {
     const edge = cameBy(at)
-    path.unshift(edge)
+    path.push(edge)
     at = graph.dependences[edge]!.from
   }
-  return path
+  return path.reverse()
 }

@@ -4,7 +4,7 @@
  */
 import { HorizonError } from '../../core/errors.js'
 import { sameGroup } from '../bounds/placement.js'
-import type { EngineNode } from '../ir/pipeline.js'
+import type { EngineHead, EngineNode } from '../ir/pipeline.js'
 import type { TaskGraph } from '../ir/task-graph.js'
 import type { Plan } from '../search/plan.js'
 
@@ -72,10 +72,7 @@ export function edgeBetween(
 }
 
 /** The entry of `engines` for this engine. */
-export function engineHead(
-  graph: TaskGraph,
-  engine: string,
-): { readonly pipeline: string; readonly model?: string } {
+export function engineHead(graph: TaskGraph, engine: string): EngineHead {
   const head = graph.pipeline.engines[engine]
   if (head === undefined)
     throw new HorizonError(

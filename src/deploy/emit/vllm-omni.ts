@@ -1,25 +1,35 @@
 /**
  * @module
  * A vLLM-Omni deploy file (schema of 0.30.0: flat `stages`, `devices`, `async_chunk`, connectors). The topology of a
- * pipeline is the engine's; this says where its stages stand, how they split, and how memory is shared. For plans over
- * several hosts, also the commands of the engine's own distributed runtime: nothing here starts a process elsewhere.
+ * pipeline is the engine's; this says where its stages stand, how they split, and how memory is shared. With a file to
+ * start from, only what the plan sets differently is written, over a `base_config`. For plans over several hosts, also the
+ * commands of the engine's own distributed runtime: nothing here starts a process elsewhere.
  */
 import { stringify } from 'yaml'
 import { HorizonError } from '../../core/errors.js'
 import type { Machine } from '../bounds/machine.js'
+import type { DeployFile, Values } from '../import/deploy-file.js'
 import type { TaskGraph } from '../ir/task-graph.js'
 import { describePlacement, ms } from '../search/explain.js'
 import type { Plan } from '../search/plan.js'
+import { type AsyncChunk, asyncChunk } from './async-chunk.js'
+import { overlay } from './deploy-overlay.js'
 import {
   type EmittedFile,
   type EngineStage,
-  edgeBetween,
   engineArgsOf,
   engineHead,
   engineStages,
 } from './engine-stages.js'
 import { emitHorizonConfigs } from './horizon-config.js'
 import { memoryShares } from './memory-shares.js'
+import {
+  connectorSpec,
+  connectorsOf,
+  hostOf,
+  localDevices,
+  parallelArgs,
+} from './stage-settings.js'
 
 const ENGINE = 'vllm-omni'
 const SHARED_MEMORY = 'shared_memory'
@@ -27,40 +37,31 @@ const MOONCAKE = 'mooncake_store'
 /** Name of the engine, under which the Python package and `horizonserve run --segment` meet (`python/horizonserve`). */
 const SEGMENT = 'HORIZONSERVE_SEGMENT=omni'
 
-/** The deploy file first, then a launch script where one is needed, then one configuration per shared GPU. */
-export function emitVllmOmni(graph: TaskGraph, machine: Machine, plan: Plan): EmittedFile[] {
+/**
+ * The deploy file first, then a launch script where one is needed, then one configuration per shared GPU, then the files
+ * that the deploy file builds on. `base` is what `engines.vllm-omni.base` names.
+ */
+export function emitVllmOmni(
+  graph: TaskGraph,
+  machine: Machine,
+  plan: Plan,
+  base?: DeployFile,
+): EmittedFile[] {
   const head = engineHead(graph, ENGINE)
+  if (head.base !== undefined && base === undefined)
+    throw new HorizonError('ERR_DEPLOY_EMIT', 'the deploy file to start from was not given', {
+      field: 'engines.vllm-omni.base',
+      got: head.base,
+      hint: '`horizonserve plan FILE --emit vllm-omni` reads it from where the pipeline file says',
+    })
   const stages = engineStages(graph, plan, ENGINE)
   const hosts = stages.map((stage) => hostOf(machine, stage))
-  const shares = memoryShares(graph, machine, plan, stages)
-  const streams = streaming(graph, stages)
+  const chunks = asyncChunk(graph, stages, head.pipeline)
   const several = new Set(hosts).size > 1
-  const connector = several ? MOONCAKE : SHARED_MEMORY
-  const file = {
-    pipeline: head.pipeline,
-    async_chunk: streams.some((value) => value),
-    connectors: {
-      [connector]: several
-        ? {
-            name: 'MooncakeStoreConnector',
-            extra: {
-              host: 'MASTER_ADDRESS',
-              metadata_server: 'http://MASTER_ADDRESS:8080/metadata',
-              master: 'MASTER_ADDRESS:50051',
-            },
-          }
-        : { name: 'SharedMemoryConnector' },
-    },
-    stages: stages.map((stage, index) => ({
-      stage_id: stage.id,
-      devices: localDevices(machine, stage).join(','),
-      ...parallelArgs(graph, stage),
-      gpu_memory_utilization: shares[index],
-      ...(streams.some((value) => value) && !streams[index] && { async_chunk: false }),
-      ...inputsOf(graph, stages, stage, connector),
-      ...engineArgsOf(graph, stage),
-    })),
-  }
+  const over =
+    base &&
+    overlay({ graph, machine, plan, stages, chunks, pipeline: head.pipeline, several }, base)
+  const file = over?.file ?? wholeFile(graph, machine, plan, stages, chunks, several)
   const configs = emitHorizonConfigs(graph, machine, plan, stages)
   const shared = stages.filter((stage) => configs.some((config) => config.stage === stage.id))
   const command = serveCommand(head.model ?? 'MODEL', shared)
@@ -68,74 +69,43 @@ export function emitVllmOmni(graph: TaskGraph, machine: Machine, plan: Plan): Em
     `${graph.pipeline.name} on ${machine.gpus.length} GPUs: ${describePlacement(plan.placement)}`,
     `period ${ms(plan.periodMs)}, first output ${ms(plan.latencyMs)}, by ${plan.optimal ? 'an optimal plan' : `a plan at most ${(plan.gap * 100).toFixed(1)} % from optimal`}`,
     ...(several ? ['several hosts: start the stages with launch.sh'] : [`start: ${command}`]),
+    ...chunks.whole.map((edge) => `${edge} streams in the plan; the engine hands it over whole`),
+    ...(over?.table ?? []),
   ]
   const text = `${notes.map((line) => `# ${line}`).join('\n')}\n${stringify(file, { lineWidth: 0 })}`
   return [
     { name: 'deploy.yaml', text },
     ...(several ? [launchScript(head.model ?? 'MODEL', stages, hosts, shared)] : []),
     ...configs.map(({ name, text: body }) => ({ name, text: body })),
+    ...(over?.files ?? []),
   ]
 }
 
-/** Per stage, whether it hands over chunk by chunk. The engine wants one mode on both ends of an edge. */
-function streaming(graph: TaskGraph, stages: readonly EngineStage[]): boolean[] {
-  const modes = stages.map((stage) =>
-    stages.flatMap((other) => {
-      const found = [edgeBetween(graph, stage, other), edgeBetween(graph, other, stage)]
-      return other === stage ? [] : found.filter((mode) => mode !== undefined)
-    }),
-  )
-  modes.forEach((list, index) => {
-    if (new Set(list).size > 1)
-      throw new HorizonError(
-        'ERR_DEPLOY_EMIT',
-        `stage ${stages[index]!.id} has streaming and blocking edges; vLLM-Omni runs a stage in one mode`,
-      )
-  })
-  return modes.map((list) => list[0] === 'streaming')
-}
-
-function inputsOf(
+function wholeFile(
   graph: TaskGraph,
+  machine: Machine,
+  plan: Plan,
   stages: readonly EngineStage[],
-  stage: EngineStage,
-  connector: string,
-): Record<string, unknown> {
-  const sources = stages.filter(
-    (other) => other !== stage && edgeBetween(graph, other, stage) !== undefined,
-  )
-  if (sources.length === 0) return {}
+  chunks: AsyncChunk,
+  several: boolean,
+): Values {
+  const head = engineHead(graph, ENGINE)
+  const shares = memoryShares(graph, machine, plan, stages)
+  const connector = several ? MOONCAKE : SHARED_MEMORY
   return {
-    input_connectors: Object.fromEntries(
-      sources.map((other) => [`from_stage_${other.id}`, connector]),
-    ),
+    pipeline: head.pipeline,
+    async_chunk: chunks.on,
+    connectors: { [connector]: connectorSpec(several) },
+    stages: stages.map((stage, index) => ({
+      stage_id: stage.id,
+      devices: localDevices(machine, stage),
+      ...parallelArgs(graph, stage, head.pipeline, undefined),
+      gpu_memory_utilization: shares[index],
+      ...(chunks.on && chunks.stages[index] === false && { async_chunk: false }),
+      ...connectorsOf(graph, stages, stage, connector, chunks.on && !several),
+      ...engineArgsOf(graph, stage),
+    })),
   }
-}
-
-/** The engine's own words for a degree: tensor parallel for language models, Ulysses and tiles for diffusion. */
-function parallelArgs(graph: TaskGraph, stage: EngineStage): Record<string, number> {
-  const degree = stage.gpus.length
-  if (degree === 1) return {}
-  const kinds = new Set(stage.tasks.flatMap((task) => graph.tasks[task]!.node.parallel))
-  if (kinds.has('tensor')) return { tensor_parallel_size: degree }
-  return kinds.has('sequence') ? { ulysses_degree: degree } : { vae_patch_parallel_size: degree }
-}
-
-function hostOf(machine: Machine, stage: EngineStage): number {
-  const hosts = new Set(stage.gpus.map((gpu) => machine.gpus[gpu]!.host))
-  if (hosts.size === 1) return [...hosts][0]!
-  throw new HorizonError('ERR_DEPLOY_EMIT', `stage ${stage.id} spans ${hosts.size} hosts`, {
-    expected: 'a group on one host',
-    got: `GPUs ${stage.gpus.join(', ')}`,
-    hint: 'The engine starts a stage on one host; give fewer GPUs per stage, or place it by hand on a Ray cluster',
-  })
-}
-
-/** Device numbers as the stage's own host counts them. */
-function localDevices(machine: Machine, stage: EngineStage): number[] {
-  const host = hostOf(machine, stage)
-  const first = machine.gpus.findIndex((gpu) => gpu.host === host)
-  return stage.gpus.map((gpu) => gpu - first)
 }
 
 /** What brings the controller's scheduler in: the Python package looks for this name in every stage's process. */

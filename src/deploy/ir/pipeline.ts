@@ -61,7 +61,17 @@ export interface EngineNode extends LeafFields {
   readonly stageNames?: Readonly<Record<string, readonly string[]>>
   /** Settings handed through to the emitted deploy file as they are: `{ max_num_seqs: 64 }`. */
   readonly engineArgs?: Readonly<Record<string, unknown>>
+  /** Modality that leaves the pipeline after this node; the engine's registry says it of pipelines that it knows. */
+  readonly output?: 'text' | 'audio' | 'image' | 'video' | 'action'
   readonly op?: string
+}
+
+/** What a pipeline is called in an engine. */
+export interface EngineHead {
+  readonly pipeline: string
+  readonly model?: string
+  /** Deploy file to start from, relative to the pipeline file. */
+  readonly base?: string
 }
 
 /** A graph inside a node. Edges to it go to `inputs`, edges from it leave from `outputs` (its sources and sinks by default). */
@@ -128,5 +138,5 @@ export interface Pipeline extends Graph {
   readonly entries: readonly string[]
   readonly outputs: readonly PipelineOutput[]
   /** Name of the pipeline and of the model in an engine's registry, for the emitted deploy files. */
-  readonly engines: Readonly<Record<string, { readonly pipeline: string; readonly model?: string }>>
+  readonly engines: Readonly<Record<string, EngineHead>>
 }

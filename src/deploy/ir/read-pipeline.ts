@@ -4,6 +4,7 @@
  */
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import { HorizonError } from '../../core/errors.js'
+import { looksLikeDeployFile } from '../import/import-deploy.js'
 import { buildTaskGraph, fail, type Locate } from './build-task-graph.js'
 import type { Issue } from './flatten.js'
 import type { Pipeline } from './pipeline.js'
@@ -38,7 +39,13 @@ export function readPipeline(text: string, file = 'pipeline'): ReadPipeline {
     }
     return lineOf(isNode(doc.contents) ? doc.contents.range?.[0] : 0)
   }
-  const parsed = pipelineSchema.safeParse(toPlain(doc, lineOf))
+  const plain = toPlain(doc, lineOf)
+  if (looksLikeDeployFile(plain))
+    throw new HorizonError(
+      'ERR_DEPLOY_SCHEMA',
+      `${lineOf(0)}: this is a vLLM-Omni deploy file, not a pipeline; 'horizonserve import ${file}' makes a pipeline of it`,
+    )
+  const parsed = pipelineSchema.safeParse(plain)
   if (!parsed.success) {
     const issues = parsed.error.issues.flatMap((issue) => unfold(issue, []))
     fail(issues, (at) => `${locate(at)}: ${at.join('.') || 'the file'}`)

@@ -67,6 +67,10 @@ const engine = z.strictObject({
   stage: z.int().nonnegative().optional(),
   stageNames: z.record(z.string(), z.array(z.string().min(1)).min(1)).optional(),
   engineArgs: z.record(z.string(), z.json()).optional(),
+  output: z
+    .enum(['text', 'audio', 'image', 'video', 'action'])
+    .optional()
+    .describe('What leaves the pipeline after this node'),
 })
 const state = z.strictObject({
   description: z.string().optional(),
@@ -141,7 +145,11 @@ export const pipelineSchema = z
     engines: z
       .record(
         z.string(),
-        z.strictObject({ pipeline: z.string().min(1), model: z.string().optional() }),
+        z.strictObject({
+          pipeline: z.string().min(1),
+          model: z.string().optional(),
+          base: z.string().min(1).optional(),
+        }),
       )
       .default({}),
   })

@@ -22,6 +22,9 @@ export interface Task {
   readonly options: PlanOptions
 }
 
+/** Above this many tasks a schedule is looked for in a few orders only. */
+const MANY_TASKS = 100
+
 /** One placement under its best schedule for the shortest period, or for the lowest latency up to a period. */
 export function attainOne(
   { graph, machine, units, options }: Task,
@@ -30,7 +33,11 @@ export function attainOne(
   limitMs: number | undefined,
   lowerMs: number,
 ): Plan {
-  const tries = { seed: options.seed ?? 1, ...(limitMs !== undefined && { maxPeriodMs: limitMs }) }
+  const tries = {
+    seed: options.seed ?? 1,
+    ...(graph.tasks.length > MANY_TASKS && { orders: 3 }),
+    ...(limitMs !== undefined && { maxPeriodMs: limitMs }),
+  }
   const placement = placementOf(graph, units, found)
   const timed = applyPlacement(graph, machine, placement)
   const schedule = goal === 'period' ? attainPeriod(timed, tries) : attainLatency(timed, tries)

@@ -19,6 +19,8 @@ const COARSE_STEPS = 6
 /** Below the comparison's slack nothing new is found. */
 const STEP = 1e-7
 const NEAR = 1 + 1e-9
+/** Stands where the proof of a point is still to come. */
+const UNPROVEN = 1
 
 interface Corner {
   readonly periodMs: number
@@ -43,7 +45,10 @@ export function paretoFront(
       const key = `${one.shape}@${one.score.settled ? '' : cap}`
       if (!known.has(key)) {
         known.add(key)
-        pool.push(attainOne(task, one, 'latency', cap, 1), attainOne(task, one, 'period', cap, 1))
+        pool.push(
+          attainOne(task, one, 'latency', cap, UNPROVEN),
+          attainOne(task, one, 'period', cap, UNPROVEN),
+        )
       }
       const [latencyMs, periodMs] = cornerOf(one)
       const reached = pool.some(
@@ -54,9 +59,9 @@ export function paretoFront(
   }
   const fastest = lookFor({ kind: 'rate', ...limit })
   if (fastest.found.length === 0) return { plans: [], front: NOTHING }
-  for (const one of fastest.found) pool.push(attainOne(task, one, 'period', maxPeriodMs, 1))
+  for (const one of fastest.found) pool.push(attainOne(task, one, 'period', maxPeriodMs, UNPROVEN))
   const calmest = lookFor({ kind: 'latency', ...limit })
-  for (const one of calmest.found) pool.push(attainOne(task, one, 'latency', maxPeriodMs, 1))
+  for (const one of calmest.found) pool.push(attainOne(task, one, 'latency', maxPeriodMs, UNPROVEN))
   let exact = fastest.complete && calmest.complete
   const shortestMs = fastest.lowerMs
   const bottomMs = Math.min(...pool.map((plan) => plan.periodMs))
@@ -87,16 +92,18 @@ export function paretoFront(
   const front = undominated(
     pool.filter((plan) => maxPeriodMs === undefined || plan.periodMs <= maxPeriodMs * (1 + 1e-6)),
   )
-  const plans = front.map((plan) => proven(task, plan, lookFor, pool))
-  const final = undominated([...plans, ...pool.filter((plan) => !front.includes(plan))]).map(
-    (plan) => (plan.lowerMs === 1 ? proven(task, plan, lookFor, pool) : plan),
-  )
+  const plans = exact
+    ? provenFront(task, front, lookFor, pool)
+    : front.map((plan) => ({
+        ...plan,
+        ...proof(plan.latencyMs, calmest.lowerMs),
+      }))
   return {
-    plans: final.map((one, index) => ({
+    plans: plans.map((one, index) => ({
       ...one,
-      why: explainPlan(task.graph, one, final[index === 0 ? 1 : index - 1]),
+      why: explainPlan(task.graph, one, plans[index === 0 ? 1 : index - 1]),
     })),
-    front: frontOf(final, corners, calmest.lowerMs, shortestMs),
+    front: frontOf(plans, corners, calmest.lowerMs, shortestMs),
   }
 }
 
@@ -107,6 +114,20 @@ function cornerOf({ score }: Found): readonly [latencyMs: number, periodMs: numb
   return score.settled
     ? [score.latencyMs, score.latencyPeriodMs]
     : [score.firstOutputMs, score.periodMs]
+}
+
+/** Every point with its own proof; what turns up on the way that is better than one of them takes its place. */
+function provenFront(
+  task: Task,
+  front: readonly Plan[],
+  lookFor: (objective: Objective) => SearchResult,
+  pool: Plan[],
+): Plan[] {
+  const plans = front.map((plan) => proven(task, plan, lookFor, pool))
+  const others = pool.filter((plan) => !front.includes(plan))
+  return undominated([...plans, ...others]).map((plan) =>
+    plan.lowerMs === UNPROVEN ? proven(task, plan, lookFor, pool) : plan,
+  )
 }
 
 /** A point with the proof that nothing has a lower latency at its period, or the distance to that. */
@@ -121,7 +142,7 @@ function proven(
   const [best] = result.found
   // On the line between a placement's two ends there may be something better than an end of another.
   if (best !== undefined && best.score.latencyMs < plan.latencyMs * (1 - 1e-9))
-    pool.push(attainOne(task, best, 'latency', maxPeriodMs, 1))
+    pool.push(attainOne(task, best, 'latency', maxPeriodMs, UNPROVEN))
   return { ...plan, ...proof(plan.latencyMs, result.lowerMs) }
 }
 

@@ -15,6 +15,7 @@ import { beamSearch } from './beam.js'
 import { bestList, type Found, shapeOf } from './best-list.js'
 import { type BranchOptions, branchAndBound } from './branch-and-bound.js'
 import type { OverlapRule } from './candidate-groups.js'
+import { largePlacement } from './large-placement.js'
 import { keyOf, type Objective } from './objective.js'
 import { packingBound } from './packing-bound.js'
 import { periodLowerBound } from './period-lower-bound.js'
@@ -50,6 +51,8 @@ export interface SearchResult {
   readonly nodes: number
 }
 
+/** Units above which a placement is made in one pass. */
+const LARGE = 64
 /** Looks of the load spreading per node of the budget. */
 const SPREAD_LOOKS = 6
 /** Looks of the packing of hosts and of its proof per node of the budget: bit masks are cheap. */
@@ -78,6 +81,25 @@ export function search(
     const score = finish(root, scores.score(root))
     best.offer(root, keyOf(objective, score), score)
     return { found: best.found, complete: true, lowerMs: best.found[0]!.key[0]!, nodes: 1 }
+  }
+  if (units.length > LARGE) {
+    const state = largePlacement(graph, machine, units, {
+      kind: objective.kind === 'rate' ? 'rate' : 'latency',
+      overlap,
+      maxLoadMs: objective.maxPeriodMs ?? Number.POSITIVE_INFINITY,
+    })
+    const floorMs =
+      objective.kind === 'rate'
+        ? Math.max(
+            periodLowerBound(units, machine.gpus.length, rootKey[0]!),
+            cycleLowerBound(graph, units),
+          )
+        : rootKey[0]!
+    if (state !== undefined) {
+      const score = finish(state, scores.score(state, objective.maxPeriodMs))
+      best.offer(state, keyOf(objective, score), score)
+    }
+    return { found: best.found, complete: false, lowerMs: floorMs, nodes: units.length }
   }
   const total = options.nodes ?? 300_000
   const budget = { nodes: total }
