@@ -40,6 +40,8 @@ export default defineConfig([
     sourcemap: true,
     clean: true,
     removeNodeProtocol: false,
+    // Optional packages are loaded when used, never bundled.
+    external: [/^@grpc\//],
     dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
     onSuccess: copyChartLibrary,
   },

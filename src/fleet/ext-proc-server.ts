@@ -35,6 +35,8 @@ export interface ExtProcServer {
 
 /** Envoy takes streamed body chunks below this size. */
 const CHUNK_BYTES = 62_000
+/** From here on a body's beginning decides. */
+const DECIDE_BYTES = 1 << 20
 const OVERWRITE = 2
 const SERVING = 1
 const NOT_SERVING = 2
@@ -69,6 +71,9 @@ export async function serveExtProc(options: ExtProcServerOptions): Promise<ExtPr
     // A chunk of a body, and headers, with room to spare.
     'grpc.max_receive_message_length': Math.max(4 << 20, 2 * maxHeaderBytes),
     'grpc.max_concurrent_streams': 1 << 20,
+    // Many bodies pass through one connection at once; what is held is bounded per request.
+    'grpc-node.max_session_memory': Number.MAX_SAFE_INTEGER,
+    'grpc-node.flow_control_window': 4 << 20,
   })
   let open = 0
   server.addService(grpc.processor, {
@@ -270,12 +275,13 @@ function converse(
       return
     }
     chunks.push(body)
-    if (!isLast && mode === BODY_MODE.fullDuplexStreamed) return
+    // A large body is not waited for: its beginning decides, and the rest goes on as it comes.
+    if (!isLast && mode === BODY_MODE.fullDuplexStreamed && size < DECIDE_BYTES) return
     if (!decide()) return
     const { response, metadata } = destination()
     if (mode === BODY_MODE.fullDuplexStreamed) {
       call.write({ request_headers: { response }, dynamic_metadata: metadata })
-      hand(call, chunks, true)
+      hand(call, chunks, isLast)
     } else call.write({ request_body: { response }, dynamic_metadata: metadata })
     chunks = []
   }
