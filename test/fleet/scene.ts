@@ -132,7 +132,6 @@ export interface SceneOptions {
   readonly endpoints: readonly TestEndpoint[]
   readonly picker?: Partial<Omit<PickerOptions, 'config' | 'endpoints'>>
   readonly maxBodyBytes?: number
-  readonly failureModeAllow?: boolean
   /** Ports of pickers elsewhere, instead of one in this process. */
   readonly pickerPorts?: readonly number[]
   /** Ready is what these say, not the picker. */
@@ -171,7 +170,6 @@ export async function openScene(options: SceneOptions): Promise<Scene> {
     )
     .replace('path: endpoints.json', `path: ${join(folder, 'endpoints.json')}`)
     .replace('{ path: . }', `{ path: ${folder} }`)
-    .replace('failure_mode_allow: true', `failure_mode_allow: ${options.failureModeAllow ?? true}`)
   writeFileSync(join(folder, 'envoy.yaml'), config)
   const child = spawn(
     options.envoy,
