@@ -279,7 +279,7 @@ def an_embedding_counts_as_answered_when_it_ends():
     engine.scheduler.add_request(request)
     # As the engine ends a pooling request: it stopped, and has put out no token.
     engine.control.beat()
-    engine.scheduler.schedule()
+    engine.scheduler.get_grammar_bitmask(engine.scheduler.schedule())
     request.status = RequestStatus.FINISHED_STOPPED
     engine.scheduler.running.remove(request)
     engine.scheduler._free_request(request)
