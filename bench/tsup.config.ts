@@ -15,4 +15,6 @@ export default defineConfig({
   treeshake: true,
   clean: true,
   silent: true,
+  // Bundlers are measured, not bundled.
+  external: ['esbuild', 'vite', 'webpack'],
 })

@@ -2,7 +2,7 @@
  * @module
  * Environment overrides, as in the paper (section 5): thresholds can be recalibrated without touching the file.
  */
-import type { ClassConfig, HorizonConfig } from './config-form.js'
+import type { ClassConfig, HorizonConfig } from './config-fields.js'
 import { HorizonError } from './core/errors.js'
 
 const SLO_MS = 'HORIZON_SLO_MS_'

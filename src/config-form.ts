@@ -2,28 +2,29 @@
  * @module
  * The form of a configuration: its fields and what each may hold. What they mean stands with the JSON Schema, in `config-schema.ts`.
  */
-import { z } from 'zod'
-import { HorizonError } from './core/errors.js'
-import type { StageProfile } from './policies/request-profiler.js'
 
-const positive = z.number().positive()
-const atLeast0 = z.number().min(0)
-const integerFrom1 = z.int().min(1)
-const share = atLeast0.max(1)
-const shareAbove0 = positive.max(1)
-const count = integerFrom1.max(1_000_000)
+import * as z from 'zod/mini'
+import englishTexts from 'zod/v4/locales/en.js'
+import { HorizonError } from './core/errors.js'
+
+const positive = z.number().check(z.positive())
+const atLeast0 = z.number().check(z.minimum(0))
+const integerFrom1 = z.int().check(z.minimum(1))
+const share = atLeast0.check(z.maximum(1))
+const shareAbove0 = positive.check(z.maximum(1))
+const count = integerFrom1.check(z.maximum(1_000_000))
 
 /** A record of which every field may be left out. */
-function options<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.strictObject(shape).partial()
+function options<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.partial(z.strictObject(shape))
 }
 
 /** A part of the policy that `false` leaves out. */
-function orFalse<Part extends z.ZodType>(part: Part) {
+function orFalse<Part extends z.ZodMiniType>(part: Part) {
   return z.union([z.literal(false), part])
 }
 
-const curve = z.array(z.tuple([atLeast0, atLeast0])).min(1)
+const curve = z.array(z.tuple([atLeast0, atLeast0])).check(z.minLength(1))
 const stageCost = options({
   fixedMs: atLeast0,
   promptTokens: curve,
@@ -46,7 +47,7 @@ const requestClass = z
   .strictObject({
     output: z.enum(['text', 'audio', 'image', 'video']),
     ...options({
-      inputs: z.array(z.enum(['text', 'audio', 'image', 'video'])).min(1),
+      inputs: z.array(z.enum(['text', 'audio', 'image', 'video'])).check(z.minLength(1)),
       path: z.enum(['short', 'long']),
       sloMs: positive,
       soloP95Ms: positive,
@@ -54,15 +55,19 @@ const requestClass = z
       priority: z.number(),
     }).shape,
   })
-  .refine((value) => (value.sloMs === undefined) !== (value.soloP95Ms === undefined), {
-    message: 'give either sloMs or soloP95Ms',
-  })
+  .check(
+    z.refine((value) => (value.sloMs === undefined) !== (value.soloP95Ms === undefined), {
+      message: 'give either sloMs or soloP95Ms',
+    }),
+  )
 
 const className = z
   .string()
-  .regex(
-    /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/,
-    'a class name starts with a letter and has letters, digits, "_", "-" or "."',
+  .check(
+    z.regex(
+      /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/,
+      'a class name starts with a letter and has letters, digits, "_", "-" or "."',
+    ),
   )
 
 /**
@@ -76,14 +81,14 @@ export const horizonConfigSchema = z.strictObject({
     preset: z.enum(['default', 'literal']),
     ladder: z.strictObject({
       totalSms: integerFrom1,
-      levels: z.array(integerFrom1).min(1).max(64),
-      aggressiveSms: integerFrom1.optional(),
+      levels: z.array(integerFrom1).check(z.minLength(1), z.maxLength(64)),
+      aggressiveSms: z.optional(integerFrom1),
     }),
-    uGuard: atLeast0.max(1000),
+    uGuard: atLeast0.check(z.maximum(1000)),
     rotation: orFalse(
       options({
         m: count,
-        nMin: z.int().min(0).max(1_000_000),
+        nMin: z.int().check(z.minimum(0), z.maximum(1_000_000)),
         nMax: count,
         update: z.enum(['cycle', 'step']),
       }),
@@ -93,7 +98,7 @@ export const horizonConfigSchema = z.strictObject({
     capProtected: z.enum(['exempt', 'until-overdue', 'limited']),
     sheds: z.boolean(),
     triage: orFalse(options({ uLost: positive, shareFloor: share })),
-    slots: integerFrom1,
+    slots: integerFrom1.check(z.maximum(1 << 24)),
     downstreamPlaces: integerFrom1,
     lateness: orFalse(options({ boundMs: positive })),
     slotReserve: orFalse(count),
@@ -109,20 +114,20 @@ export const horizonConfigSchema = z.strictObject({
     pressure: orFalse(
       options({
         source: z.enum(['auto', 'nvml-samples', 'nvml-utilization', 'gpm-dram-bandwidth']),
-        device: z.union([z.int().min(0), z.string()]),
-        everyMs: z.number().min(20).max(10_000),
+        device: z.union([z.int().check(z.minimum(0)), z.string()]),
+        everyMs: z.number().check(z.minimum(20), z.maximum(10_000)),
       }),
     ),
     order: z.enum(['arrival', 'deadline', 'priority']),
     workConserving: z.boolean(),
     estimates: options({
       slowdownGain: share,
-      maxSlowdown: z.number().min(1),
+      maxSlowdown: z.number().check(z.minimum(1)),
       downstreamConcurrency: count,
     }),
     capacity: options({
-      initialRequests: z.int().min(0),
-      maxRequests: integerFrom1.max(1 << 24),
+      initialRequests: z.int().check(z.minimum(0)),
+      maxRequests: integerFrom1.check(z.maximum(1 << 24)),
     }),
   }).shape,
 })
@@ -130,19 +135,12 @@ export const horizonConfigSchema = z.strictObject({
 /** A configuration in the right form. */
 export type CheckedConfig = z.output<typeof horizonConfigSchema>
 
-type ConfigInput = z.input<typeof horizonConfigSchema>
-export type ClassConfig = z.infer<typeof requestClass>
-
-/** What `createHorizon` takes: class names are inferred from `classes`. */
-export interface HorizonConfig<Name extends string = string>
-  extends Omit<ConfigInput, 'classes' | 'profile'> {
-  readonly classes: Readonly<Record<Name, ClassConfig>>
-  readonly profile: Readonly<Record<Name, StageProfile>>
-}
+/** What a message says where a check of ours does not: the package brings no texts of its own. */
+const texts = { error: englishTexts().localeError }
 
 /** Throws `ERR_CONFIG_INVALID` with the path of the first wrong field, what was expected and what was got. */
 export function checkForm(config: unknown): CheckedConfig {
-  const result = horizonConfigSchema.safeParse(config)
+  const result = horizonConfigSchema.safeParse(config, texts)
   if (result.success) return result.data
   const issue = result.error.issues[0]!
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path

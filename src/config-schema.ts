@@ -3,7 +3,7 @@
  * The JSON Schema of the configuration, with what each field means. It stands apart from the schema that checks, so that who only
  * makes a scheduler does not load these texts.
  */
-import { z } from 'zod'
+import { toJSONSchema } from 'zod/v4/core'
 import { horizonConfigSchema } from './config-form.js'
 
 const STAGE =
@@ -44,7 +44,7 @@ interface SchemaNode {
 
 /** JSON Schema of the configuration, for editors. */
 export function configJsonSchema(): Record<string, unknown> {
-  const schema = z.toJSONSchema(horizonConfigSchema, { io: 'input' }) as SchemaNode
+  const schema = toJSONSchema(horizonConfigSchema, { io: 'input' }) as SchemaNode
   schema.description = 'horizonserve configuration'
   for (const [path, text] of Object.entries(DESCRIPTIONS)) nodeAt(schema, path).description = text
   return schema as Record<string, unknown>

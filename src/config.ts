@@ -3,12 +3,8 @@
  * Configuration: a plain object, checked once here, becomes core records. After this there are no optional fields and no defaults.
  */
 
-import {
-  type CheckedConfig,
-  type ClassConfig,
-  checkForm,
-  type HorizonConfig,
-} from './config-form.js'
+import type { ClassConfig, HorizonConfig } from './config-fields.js'
+import { type CheckedConfig, checkForm } from './config-form.js'
 import { doubles } from './core/columns.js'
 import { HorizonError } from './core/errors.js'
 import type { Actuator, Policy, PressureSource } from './core/ports.js'
@@ -26,7 +22,8 @@ import {
 import { requestProfiler, type StageProfile } from './policies/request-profiler.js'
 import { DEFAULT_U_GUARD } from './policies/slack-guard.js'
 
-export { type HorizonConfig, horizonConfigSchema } from './config-form.js'
+export type { ClassConfig, HorizonConfig } from './config-fields.js'
+export { horizonConfigSchema } from './config-form.js'
 
 /** What a configuration cannot say: live objects. */
 export interface HorizonParts {
@@ -56,7 +53,7 @@ export function parseConfig<Name extends string>(
     if (!names.includes(name as Name))
       throw invalid(`profile.${name}`, `one of the classes: ${names.join(', ')}`, name)
   }
-  const classes = names.map((name) => classSpec(name, checked.classes[name]!))
+  const classes = names.map((name) => classSpec(name, checked.classes[name]! as ClassConfig))
   for (const spec of classes) {
     if (spec.path === 'long' && checked.profile[spec.name]!.downstream === undefined) {
       throw invalid(

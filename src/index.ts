@@ -7,6 +7,13 @@ import { type HorizonConfig, type HorizonParts, parseConfig } from './config.js'
 import { createScheduler, type Scheduler } from './core/scheduler.js'
 
 export {
+  type WrapOptions,
+  type WrappableScheduler,
+  type WrappedScheduler,
+  wrap,
+} from './adapters/in-process.js'
+export {
+  type ClassConfig,
   type HorizonConfig,
   type HorizonParts,
   horizonConfigSchema,
@@ -14,7 +21,7 @@ export {
 } from './config.js'
 export type { Decision } from './core/decision.js'
 export { type ErrorCode, type ErrorDetails, HorizonError, isHorizonError } from './core/errors.js'
-export type { SchedulerEvents } from './core/events.js'
+export type { RequestName, SchedulerEvents } from './core/events.js'
 export type { Groups } from './core/groups.js'
 export { createLadder, type Ladder, type LadderSpec } from './core/ladder.js'
 export type { ClassMetrics, Metrics } from './core/metrics.js'

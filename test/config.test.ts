@@ -71,7 +71,7 @@ const BAD: readonly (readonly [string, readonly unknown[], string?])[] = [
   ['preset', ['paper', 1, null]],
   ['classes', [null, 3, 'chat']],
   ['classes.chat', [null, 1]],
-  ['classes.chat.output', ['video', null, 1]],
+  ['classes.chat.output', ['smell', null, 1]],
   ['classes.chat.path', ['medium']],
   ['classes.chat.sloMs', [0, -1, NAN, INFINITE, '400']],
   ['classes.chat.soloP95Ms', [80], 'classes.chat'],

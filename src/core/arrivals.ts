@@ -4,13 +4,14 @@
  */
 
 import { bucketCell, bucketInCell, bucketMs, NUM_BUCKETS } from './bucket.js'
-import { checkClass, checkInput, checkTime } from './call-checks.js'
+import { checkClass, checkInput, checkRecord, checkTime, partFailed } from './call-checks.js'
 import { doubles } from './columns.js'
-import { ABOVE_0, expectNumber, HorizonError } from './errors.js'
+import { ABOVE_0, expectNumber, expectThat, HorizonError } from './errors.js'
 import { INPUT, WORK } from './ports.js'
 import { CHUNK_BITS, CHUNK_MASK, WAITING } from './request-table.js'
 import type { ArrivingRequest } from './scheduler-options.js'
 import type { SchedulerParts } from './scheduler-parts.js'
+import type { WaitingList } from './waiting-lists.js'
 
 /** Longest solo time that is told apart, ms: the last bucket. Keeps sums of them finite. */
 const MAX_WORK_MS = bucketMs[NUM_BUCKETS - 1]!
@@ -29,7 +30,11 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
 
   /** Asks the profiler, and holds its answer to what the estimates can carry. */
   const annotate = (c: number): void => {
-    profiler.annotate(c, inputs, work)
+    try {
+      profiler.annotate(c, inputs, work)
+    } catch (cause) {
+      throw partFailed('ERR_CORE_PROFILER', `profile.${classes.names[c]}`, cause)
+    }
     for (let k = 0; k < 3; k++) {
       if (!(work[k]! >= 0))
         expectNumber('ERR_CORE_PROFILER', `profile.${classes.names[c]}`, work[k]!, 0)
@@ -37,12 +42,16 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
     }
   }
 
+  /** The list of the annotated request; an order of the user's own may refuse it. */
+  const listOf = (c: number, sloMs: number | undefined): WaitingList => {
+    bucketCell[0] = work[WORK.shared]! + work[WORK.downstream]!
+    return waitingSet.lists.find(c, bucketInCell(), sloMs)
+  }
+
   /** Puts the annotated request into its list. The table has room. */
-  const enqueue = (c: number, sloMs: number | undefined): number => {
+  const enqueue = (c: number, sloMs: number | undefined, list: WaitingList): number => {
     const now = cells[0]!
     if (now > latest[0]!) latest[0] = now
-    bucketCell[0] = work[WORK.shared]! + work[WORK.downstream]!
-    const list = waitingSet.lists.find(c, bucketInCell(), sloMs)
     const slot = table.allocate()
     const chunk = chunks[slot >> CHUNK_BITS]!
     const i = slot & CHUNK_MASK
@@ -65,6 +74,7 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
 
   return {
     arrive(request, nowMs) {
+      checkRecord('request', request)
       const c = checkClass(classes, request.class)
       const { id, sloMs } = request
       const promptTokens = checkInput('promptTokens', request.promptTokens, 0x7fffffff)
@@ -72,6 +82,16 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
       const images = checkInput('images', request.images)
       const videos = checkInput('videos', request.videos)
       if (sloMs !== undefined) expectNumber('ERR_CORE_INPUT', 'sloMs', sloMs, ABOVE_0)
+      if (id !== undefined) {
+        expectThat(
+          typeof id === 'string',
+          'ERR_CORE_INPUT',
+          'impossible value',
+          'id',
+          'a string',
+          id,
+        )
+      }
       if (id !== undefined && handles.has(id)) {
         throw new HorizonError('ERR_CORE_DUPLICATE_ID', 'the id belongs to a live request', {
           field: 'id',
@@ -91,8 +111,9 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
       inputs[INPUT.images] = images
       inputs[INPUT.videos] = videos
       annotate(c)
+      const list = listOf(c, sloMs)
       cells[0] = nowMs
-      const handle = enqueue(c, sloMs)
+      const handle = enqueue(c, sloMs, list)
       if (id !== undefined) {
         handles.set(id, handle)
         ids.set(handle, id)
@@ -102,7 +123,7 @@ export function createArrivals<Name extends string>(parts: SchedulerParts<Name>)
     arriveNow(c) {
       if (table.live >= table.maxRequests) return 0
       annotate(c)
-      return enqueue(c, undefined)
+      return enqueue(c, undefined, listOf(c, undefined))
     },
   }
 }

@@ -2,7 +2,7 @@
  * @module
  * What the scheduler refuses in a call: the errors of its API, each naming the field, what was expected and what was got.
  */
-import { expectNumber, HorizonError } from './errors.js'
+import { type ErrorCode, expectNumber, expectThat, HorizonError } from './errors.js'
 import type { ClassTable } from './request-class.js'
 
 export function staleHandle(handle: number): HorizonError {
@@ -20,9 +20,21 @@ export function checkInput(field: string, value: number | undefined, most?: numb
   return value
 }
 
+/** An argument that is a record of fields. */
+export function checkRecord(field: string, value: unknown): void {
+  expectThat(
+    typeof value === 'object' && value !== null,
+    'ERR_CORE_INPUT',
+    'impossible value',
+    field,
+    'an object',
+    value,
+  )
+}
+
 /** The index of a class. */
 export function checkClass(classes: ClassTable, name: string): number {
-  const c = classes.indexOf(name)
+  const c = typeof name === 'string' ? classes.indexOf(name) : -1
   if (c === -1) {
     throw new HorizonError('ERR_CORE_CLASS', 'unknown class', {
       field: 'class',
@@ -44,4 +56,13 @@ export function checkTime(nowMs: number, latest: Float64Array): void {
       hint: 'Use one monotonic clock for arrivals and steps',
     })
   }
+}
+
+/** What a part of the user's own threw, named; nothing of the call took place. */
+export function partFailed(code: ErrorCode, field: string, cause: unknown): HorizonError {
+  return new HorizonError(code, 'this part failed', {
+    field,
+    got: cause instanceof Error ? cause.message : cause,
+    cause,
+  })
 }

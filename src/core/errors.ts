@@ -65,7 +65,8 @@ export function expectNumber(
   least: number,
   most: number = Number.MAX_VALUE,
 ): void {
-  if (!(got >= least && got <= most)) throw outside(code, field, got, 'a number', least, most)
+  if (!(typeof got === 'number' && got >= least && got <= most))
+    throw outside(code, field, got, 'a number', least, most)
 }
 
 /** Throws unless `got` is an integer in [least, most]. */
@@ -118,5 +119,5 @@ function show(value: unknown): string {
     return JSON.stringify(value.length > 120 ? `${value.slice(0, 117)}...` : value)
   if (typeof value === 'object' && value !== null)
     return Array.isArray(value) ? `an array of ${value.length}` : 'an object'
-  return String(value)
+  return typeof value === 'bigint' ? `${value}n` : String(value)
 }

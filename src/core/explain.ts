@@ -63,6 +63,10 @@ export function explainRequest(scheduler: Scheduler, slot: number): string {
     `estimated ${ms(estimateMs)} to its first response (${ms(workMs)} alone, slowdown ${estimates.slowdown[c]}${waitMs > 0 ? `, ${ms(waitMs)} downstream wait` : ''})`,
     `slack ratio u = ${(slackMs / estimateMs).toFixed(2)}, so it is ${STATUS[status]} (${guard(scheduler, status)})`,
   )
+  if (scheduler.decision.step === -1) {
+    parts.push('there was no step yet that could show or hide it')
+    return `${parts.join('; ')}.`
+  }
   parts.push(
     scheduler.view.shows(slot)
       ? 'visible in this step'

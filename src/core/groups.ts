@@ -8,6 +8,7 @@
  * - A limited group shows at most `n`, the earliest deadlines; a hidden one shows none. Both may hold.
  */
 import { bytes, integers } from './columns.js'
+import { HorizonError } from './errors.js'
 import { type ClassTable, LONG, SHORT } from './request-class.js'
 import { LOST, ORDINARY, PROTECTED } from './request-table.js'
 import type { Signals, Status } from './signals.js'
@@ -82,6 +83,11 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
   const marks = bytes(6)
   const classMarks = bytes(count * 3)
   const verdictOf = bytes(6)
+  /** What the filters of the step under way asked for; in force once it is resolved, so that one that fails changes nothing. */
+  const asked = integers(6)
+  const demoted = bytes(2)
+  let asksClass = false
+  let asksRescue = false
   /** `verdict` does not follow from `verdictOf`. */
   let isStale = false
 
@@ -139,41 +145,53 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
       groups.phase = -1
       groups.n = 0
       groups.passed = false
-      groups.rescues = false
+      asksRescue = false
       for (let at = 0; at < 6; at++) {
         marks[at] = 0
-        limits[at] = -1
+        asked[at] = -1
       }
-      if (!groups.saysClass) return
-      groups.saysClass = false
-      isStale = true
+      if (!asksClass) return
+      asksClass = false
       classMarks.fill(0)
     },
     hide(onPath, passable) {
+      checkGroup(onPath, ORDINARY)
       const bits = passable ? HIDE | PASSABLE : HIDE
       for (let status = ORDINARY; status <= LOST; status++) marks[onPath * 3 + status]! |= bits
     },
     hideClass(c, status) {
+      checkGroup(SHORT, status)
+      if (!((c | 0) === c && c >= 0 && c < count)) throw wrong('classIndex', `0 to ${count - 1}`, c)
       classMarks[c * 3 + status] = HIDE
-      groups.saysClass = true
+      asksClass = true
     },
     limit(onPath, status, n) {
+      checkGroup(onPath, status)
+      if (!((n | 0) === n && n >= 0)) throw wrong('n', 'a whole number from 0 to 2147483647', n)
       const at = onPath * 3 + status
-      if (limits[at] === -1 || n < limits[at]!) limits[at] = n
+      if (asked[at] === -1 || n < asked[at]!) asked[at] = n
       marks[at]! |= status === PROTECTED ? BOUND : LIMIT
     },
     exempt(onPath, status) {
+      checkGroup(onPath, status)
       marks[onPath * 3 + status]! |= EXEMPT
     },
     demote(onPath, n) {
+      checkGroup(onPath, LOST)
       marks[onPath * 3 + LOST]! |= DEMOTE
-      if (n >= 0) groups.limit(onPath, LOST, n)
+      if (n !== -1) groups.limit(onPath, LOST, n)
     },
-    demotes: (onPath) => (marks[onPath * 3 + LOST]! & DEMOTE) !== 0,
+    demotes: (onPath) => demoted[onPath] !== 0,
     rescue() {
-      groups.rescues = true
+      asksRescue = true
     },
     resolve(signals, workConserving) {
+      for (let at = 0; at < 6; at++) limits[at] = asked[at]!
+      groups.rescues = asksRescue
+      for (let onPath = SHORT; onPath <= LONG; onPath++)
+        demoted[onPath] = marks[onPath * 3 + LOST]! & DEMOTE
+      if (groups.saysClass && !asksClass) isStale = true
+      groups.saysClass = asksClass
       settle()
       if (!workConserving) return
       if (groups.phase !== -1 && !showsAny(signals, ORDINARY)) {
@@ -189,6 +207,16 @@ export function createGroups({ count, path, ofPath }: ClassTable): Groups {
     },
   }
   return groups
+}
+
+function checkGroup(path: number, status: number): void {
+  if (path !== SHORT && path !== LONG) throw wrong('path', 'SHORT or LONG', path)
+  if (!(status === ORDINARY || status === PROTECTED || status === LOST))
+    throw wrong('status', 'ORDINARY, PROTECTED or LOST', status)
+}
+
+function wrong(field: string, expected: string, got: unknown): HorizonError {
+  return new HorizonError('ERR_CORE_FILTER', 'impossible value', { field, expected, got })
 }
 
 /** Nothing runs anywhere, and nothing that must stay visible waits. */

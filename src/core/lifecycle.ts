@@ -28,7 +28,7 @@ import {
   RESPONDED,
   WAITING,
 } from './request-table.js'
-import type { SchedulerParts } from './scheduler-parts.js'
+import { nameOf, type SchedulerParts } from './scheduler-parts.js'
 
 const STATE_NAMES = [
   'free',
@@ -146,13 +146,14 @@ export function createLifecycle(parts: SchedulerParts, outlook: Outlooks): Lifec
       if ((flags & MET) !== 0) metCompleted[c]! += 1
     } else if (wasShed) counters[c]!.shed += 1
     else counters[c]!.cancelled += 1
+    const request = hears('end') ? nameOf(parts, handle) : undefined
     table.release(slot)
     const id = ids.get(handle)
     if (id !== undefined) {
       ids.delete(handle)
       handles.delete(id)
     }
-    if (hears('end')) announce('end', handle, finished)
+    if (request !== undefined) announce('end', handle, finished, request)
   }
 
   return {
@@ -266,7 +267,8 @@ export function createLifecycle(parts: SchedulerParts, outlook: Outlooks): Lifec
         nowMs - chunk.admittedMs[i]! - chunk.waitAtAdmitMs[i]!,
         chunk.sharedWorkMs[i]! + chunk.downstreamWorkMs[i]!,
       )
-      if (hears('firstResponse')) announce('firstResponse', handle, nowMs - arrivalMs, met)
+      if (hears('firstResponse'))
+        announce('firstResponse', handle, nowMs - arrivalMs, met, nameOf(parts, handle))
       return met
     },
     finish(handle) {
@@ -285,7 +287,7 @@ export function createLifecycle(parts: SchedulerParts, outlook: Outlooks): Lifec
         chunk.classIndex[i]!,
         waiting.lists.byId[chunk.list[i]!]!.workMs,
       )
-      if (hears('shed')) announce('shed', handle, earliestMs)
+      if (hears('shed')) announce('shed', handle, earliestMs, nameOf(parts, handle))
       end(handle, false, true)
       return earliestMs
     },

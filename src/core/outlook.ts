@@ -5,7 +5,7 @@
  * path while some waited. It is an estimate, not a promise; verdicts of a step never use it.
  */
 import { bucketCell, bucketInCell, bucketMs } from './bucket.js'
-import { checkClass, checkInput } from './call-checks.js'
+import { checkClass, checkInput, checkRecord } from './call-checks.js'
 import { doubles } from './columns.js'
 import { ABOVE_0, expectNumber } from './errors.js'
 import { INPUT, WORK } from './ports.js'
@@ -64,6 +64,7 @@ export function createOutlooks(parts: SchedulerParts): Outlooks {
       lastMs[path] = now
     },
     of(className, given = {}) {
+      checkRecord('inputs', given)
       const c = checkClass(classes, className)
       const { sloMs = classes.sloMs[c]! } = given
       expectNumber('ERR_CORE_INPUT', 'sloMs', sloMs, ABOVE_0)

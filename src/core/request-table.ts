@@ -8,6 +8,9 @@ import { staleHandle } from './call-checks.js'
 import { bytes, doubles, integers } from './columns.js'
 import { expectInteger } from './errors.js'
 
+/** No table holds more rows, so no count of requests is larger. */
+export const MOST_REQUESTS: number = 1 << 24
+
 export const CHUNK_BITS = 14
 export const CHUNK_SLOTS = 1 << CHUNK_BITS
 export const CHUNK_MASK = CHUNK_SLOTS - 1
@@ -105,7 +108,7 @@ export interface RequestTable {
 }
 
 export function createRequestTable({ maxRequests, initialRequests }: TableOptions): RequestTable {
-  expectInteger('ERR_CORE_CAPACITY', 'capacity.maxRequests', maxRequests, 1, 1 << 24)
+  expectInteger('ERR_CORE_CAPACITY', 'capacity.maxRequests', maxRequests, 1, MOST_REQUESTS)
   expectInteger('ERR_CORE_CAPACITY', 'capacity.initialRequests', initialRequests, 0, maxRequests)
   const slotBits = Math.max(1, Math.ceil(Math.log2(maxRequests)))
   const slotMask = (1 << slotBits) - 1
@@ -160,6 +163,7 @@ export function createRequestTable({ maxRequests, initialRequests }: TableOption
     handleOf: (slot) =>
       (chunks[slot >> CHUNK_BITS]!.generation[slot & CHUNK_MASK]! << slotBits) | slot,
     slotOf(handle) {
+      if (typeof handle !== 'number') return -1
       const slot = handle & slotMask
       const chunk = chunks[slot >> CHUNK_BITS]
       const i = slot & CHUNK_MASK

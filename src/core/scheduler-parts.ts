@@ -7,13 +7,18 @@ import { type AlwaysVisible, createAlwaysVisible } from './always-visible.js'
 import { doubles } from './columns.js'
 import { expectInteger } from './errors.js'
 import { createEstimates, type Estimates } from './estimates.js'
-import { type Announcer, createAnnouncer, type SchedulerEmitter } from './events.js'
+import {
+  type Announcer,
+  createAnnouncer,
+  type RequestName,
+  type SchedulerEmitter,
+} from './events.js'
 import { createGroups, type Groups } from './groups.js'
 import { createLadder, type Ladder, NO_LADDER } from './ladder.js'
 import { createMetricsRecorder, type MetricsRecorder } from './metrics.js'
 import type { Policy, Profiler } from './ports.js'
 import { type ClassTable, createClassTable } from './request-class.js'
-import { createRequestTable, type RequestTable } from './request-table.js'
+import { CHUNK_BITS, CHUNK_MASK, createRequestTable, type RequestTable } from './request-table.js'
 import type { SchedulerOptions } from './scheduler-options.js'
 import { createSignals, type Signals } from './signals.js'
 import { createView, type LazyView } from './view.js'
@@ -44,6 +49,13 @@ export interface SchedulerParts<Name extends string = string> {
   /** @internal */ readonly announcer: Announcer
   /** @internal Ids by handle, and handles by id. */ readonly ids: Map<number, string>
   /** @internal */ readonly handles: Map<string, number>
+}
+
+/** Class and id of the request of a handle; of its class also just after it ended. */
+export function nameOf({ table, classes, ids }: SchedulerParts, handle: number): RequestName {
+  const slot = handle & ((1 << table.slotBits) - 1)
+  const c = table.chunks[slot >> CHUNK_BITS]!.classIndex[slot & CHUNK_MASK]!
+  return { class: classes.names[c]!, id: ids.get(handle) }
 }
 
 export function createParts<Name extends string>(

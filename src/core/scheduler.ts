@@ -4,7 +4,7 @@
  */
 
 import { createArrivals } from './arrivals.js'
-import { checkTime } from './call-checks.js'
+import { checkRecord, checkTime } from './call-checks.js'
 import type { Decision } from './decision.js'
 import { expectNumber, expectThat } from './errors.js'
 import { explainRequest } from './explain.js'
@@ -93,6 +93,16 @@ export function createScheduler<const Name extends string>(
     },
     decision: result,
     step(nowMs, pressure, downstreamActive) {
+      if (pressure !== undefined && typeof pressure !== 'number') checkRecord('pressure', pressure)
+      if (downstreamActive !== undefined)
+        expectThat(
+          typeof downstreamActive === 'boolean',
+          'ERR_CORE_INPUT',
+          'impossible value',
+          'downstreamActive',
+          'true, false or nothing',
+          downstreamActive,
+        )
       const isReading = typeof pressure === 'object'
       const value = isReading ? pressure.value : pressure
       const stampMs = isReading ? pressure.timestampMs : nowMs
@@ -120,10 +130,10 @@ export function createScheduler<const Name extends string>(
     setSlowdown(className, factor) {
       const c = classes.indexOf(className)
       expectThat(
-        c !== -1 && factor >= 1 && factor < Infinity,
+        c !== -1 && typeof factor === 'number' && factor >= 1 && factor < Infinity,
         'ERR_CORE_INPUT',
         'impossible slowdown',
-        `slowdown.${className}`,
+        `slowdown.${String(className)}`,
         'a known class and a finite factor of at least 1',
         factor,
       )

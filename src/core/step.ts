@@ -2,14 +2,16 @@
  * @module
  * One step, in order: estimates and urgency brought up to the clock, signals, filters, cap, view, counts, events.
  */
+import { partFailed } from './call-checks.js'
 import { doubles } from './columns.js'
 import type { Decision, MutableDecision } from './decision.js'
+import { expectInteger, isHorizonError } from './errors.js'
 import type { Lifecycle } from './lifecycle.js'
-import type { PressureSample } from './ports.js'
+import type { PressureSample, PressureSource } from './ports.js'
 import { LONG, SHORT } from './request-class.js'
 import { LOST } from './request-table.js'
 import type { SchedulerOptions } from './scheduler-options.js'
-import type { SchedulerParts } from './scheduler-parts.js'
+import { nameOf, type SchedulerParts } from './scheduler-parts.js'
 import { TIME } from './signals.js'
 import { createStepCounter } from './step-counts.js'
 
@@ -74,7 +76,7 @@ export function createStep(
     let stampMs = stamp[0]!
     // biome-ignore lint/suspicious/noSelfCompare: NaN means that the caller gave no sample
     if (value !== value && pressureSource !== undefined) {
-      if (pressureSource.sample(sample)) {
+      if (isSampled(pressureSource, sample)) {
         value = sample.value
         stampMs = sample.timestampMs
       } else times[TIME.pressure] = Number.NaN
@@ -86,12 +88,57 @@ export function createStep(
     times[TIME.pressureTimestamp] = stampMs
   }
 
-  const apply = (level: number): void => {
+  /** Puts a row into force, unless the actuator fails: then the row before holds, and nothing is reported as applied. */
+  const apply = (level: number): boolean => {
+    try {
+      actuator?.apply(level)
+    } catch (cause) {
+      announcer.tell('actuatorError', partFailed('ERR_CORE_ACTUATOR', actuator!.name, cause))
+      return false
+    }
     if (result.level !== -1) recorder.capChanges += 1
-    actuator?.apply(level)
     result.level = level
     result.capSms = ladder.sms[level]!
     result.headroomSms = Math.max(0, ladder.totalSms - result.capSms)
+    return true
+  }
+
+  /** The row in force as the actuator says, or as it was asked for where it says nothing that can be one. */
+  const readBack = (): number => {
+    if (actuator === undefined) return result.level
+    try {
+      const level = actuator.readBack()
+      expectInteger('ERR_CORE_ACTUATOR', 'readBack', level, -1, ladder.aggressive)
+      return level
+    } catch (cause) {
+      announcer.tell('actuatorError', partFailed('ERR_CORE_ACTUATOR', actuator.name, cause))
+      return result.level
+    }
+  }
+
+  /** Asks the filters and the cap controller. What they answer is checked before any of it holds. */
+  const ask = (): number => {
+    let asked: { readonly name: string } = cap
+    try {
+      groups.reset()
+      for (let f = 0; f < filters.length; f++) {
+        asked = filters[f]!
+        filters[f]!.filter(signals, groups)
+        if (!(groups.phase >= -1 && groups.phase <= LONG && groups.n >= 0))
+          throw new TypeError(`impossible phase ${groups.phase} or n ${groups.n}`)
+      }
+      asked = cap
+      const level = cap.cap(signals, ladder)
+      if (!((level | 0) === level && level >= 0 && level <= ladder.aggressive))
+        expectInteger('ERR_CORE_CAP', 'the row it chose', level, 0, ladder.aggressive)
+      return level
+    } catch (cause) {
+      if (policy.sheds === true) announcer.release()
+      // A part of ours that refuses its options has said so better.
+      if (isHorizonError(cause) && !cause.code.startsWith('ERR_CORE_')) throw cause
+      const code = asked === cap ? 'ERR_CORE_CAP' : 'ERR_CORE_FILTER'
+      throw partFailed(code, `policy ${policy.name}, ${asked.name}`, cause)
+    }
   }
 
   /** Refuses all that are lost. */
@@ -104,8 +151,10 @@ export function createStep(
   }
 
   const announceStep = (): void => {
-    for (let k = 0; k < changes.length; k += 2)
-      announce(changes[k + 1] === LOST ? 'lost' : 'protected', changes[k]!)
+    for (let k = 0; k < changes.length; k += 2) {
+      const handle = changes[k]!
+      announce(changes[k + 1] === LOST ? 'lost' : 'protected', handle, nameOf(parts, handle))
+    }
     if (changes.length > 0) changes.length = 0
     if (policy.sheds === true) announcer.release()
     if (result.changed && hears('cap')) announce('cap', result.level, result.capSms)
@@ -131,13 +180,10 @@ export function createStep(
       renewPressure()
       signals.downstreamActive =
         downstreamActive ?? signals.sumOn(LONG, inDownstream) + signals.sumOn(LONG, handedOver) > 0
-      signals.appliedLevel = actuator === undefined ? result.level : actuator.readBack()
-      groups.reset()
-      for (let f = 0; f < filters.length; f++) filters[f]!.filter(signals, groups)
+      signals.appliedLevel = readBack()
+      const level = ask()
       groups.resolve(signals, workConserving)
-      const level = cap.cap(signals, ladder)
-      result.changed = level !== result.level
-      if (result.changed) apply(level)
+      result.changed = level !== result.level && apply(level)
       result.step = numSteps
       result.phase = groups.phase === -1 ? 'none' : PHASES[groups.phase]!
       result.passed = groups.passed
@@ -148,5 +194,18 @@ export function createStep(
       announceStep()
       return result
     },
+  }
+}
+
+/** Whether a source has a reading; one that throws or is no number has none. */
+function isSampled(source: PressureSource, sample: PressureSample): boolean {
+  try {
+    return (
+      source.sample(sample) === true &&
+      typeof sample.value === 'number' &&
+      typeof sample.timestampMs === 'number'
+    )
+  } catch {
+    return false
   }
 }

@@ -79,7 +79,7 @@ export function createWaitingLists(
   const unused: number[] = []
 
   const create = (c: number, bucket: number, sloMs: number, custom: string): WaitingList => {
-    const id = unused.pop() ?? byId.length
+    const id = unused[unused.length - 1] ?? byId.length
     const list: WaitingList = {
       id,
       classIndex: c,
@@ -98,9 +98,11 @@ export function createWaitingLists(
       places: [],
       custom,
     }
+    // First, for an order may refuse to give it a key.
+    onCreate(list, sloMs)
+    unused.pop()
     byId[id] = list
     ofClass[c]!.push(list)
-    onCreate(list, sloMs)
     return list
   }
 

@@ -14,6 +14,7 @@
  * Heaps are repaired in `flush`, not at once: `admit` must not move them under a view that is being read.
  */
 import { doubles, integers } from './columns.js'
+import { expectNumber } from './errors.js'
 import type { Order, UrgencyRule } from './ports.js'
 import { type ClassTable, LONG } from './request-class.js'
 import {
@@ -95,16 +96,16 @@ export function createWaitingSet(
   const heaps = createWaitingHeaps(table, classes, order.kind, visits)
   const lists = createWaitingLists(classes, mostOwnSlos, (list, sloMs) => {
     const { classIndex, workMs } = list
+    if (order.kind === 'key') {
+      const priority = classes.priority[classIndex]!
+      list.orderKey = order.key({ classIndex, priority, sloMs, workMs })
+      list.ageing = order.ageing ?? 0
+      const code = 'ERR_CORE_ORDER'
+      expectNumber(code, `key of order ${order.name}`, list.orderKey, -Number.MAX_VALUE)
+      expectNumber(code, `ageing of order ${order.name}`, list.ageing, 0)
+    }
     heaps.adopt(list)
     setThresholds(list)
-    if (order.kind !== 'key') return
-    list.orderKey = order.key({
-      classIndex,
-      priority: classes.priority[classIndex]!,
-      sloMs,
-      workMs,
-    })
-    list.ageing = order.ageing ?? 0
   })
 
   const setThresholds = (list: WaitingList): void => {

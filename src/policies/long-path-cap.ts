@@ -7,7 +7,7 @@
 import { expectInteger } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG } from '../core/request-class.js'
-import { LOST, ORDINARY, PROTECTED } from '../core/request-table.js'
+import { LOST, MOST_REQUESTS, ORDINARY, PROTECTED } from '../core/request-table.js'
 import type { Signals } from '../core/signals.js'
 
 export interface LongPathCapOptions {
@@ -44,7 +44,7 @@ function countOf(
 /** Throws `ERR_POLICIES_LONG_PATH_CAP` for a cap that is no integer of at least 1. */
 export function longPathCap(options: LongPathCapOptions = {}): ViewFilter {
   const { cap, counts, protected: urgent } = { ...defaultLongPathCap, ...options }
-  expectInteger('ERR_POLICIES_LONG_PATH_CAP', 'longPathCap', cap, 1)
+  expectInteger('ERR_POLICIES_LONG_PATH_CAP', 'longPathCap', cap, 1, MOST_REQUESTS)
   return {
     name: 'long-path-cap',
     filter(signals, groups) {

@@ -10,7 +10,7 @@ import { doubles } from '../core/columns.js'
 import { expectInteger, expectNumber } from '../core/errors.js'
 import type { ViewFilter } from '../core/ports.js'
 import { LONG, SHORT } from '../core/request-class.js'
-import { LOST } from '../core/request-table.js'
+import { LOST, MOST_REQUESTS } from '../core/request-table.js'
 import { defaultTriage } from './triage.js'
 
 export interface SlotReserveOptions {
@@ -35,7 +35,7 @@ export const RESERVE_U_LOST = 0.8
 export function slotReserve(options: SlotReserveOptions): ViewFilter {
   const { slots, reserve = slots >> 1, shareFloor } = { ...defaultTriage, ...options }
   const code = 'ERR_POLICIES_SLOT_RESERVE'
-  expectInteger(code, 'slots', slots, 1)
+  expectInteger(code, 'slots', slots, 1, MOST_REQUESTS)
   expectInteger(code, 'slotReserve', reserve, 0, slots - 1)
   expectNumber(code, 'triage.shareFloor', shareFloor, 0, 1)
   const perStep = (shareFloor * slots) / HOLD_STEPS

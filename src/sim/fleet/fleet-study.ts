@@ -3,13 +3,13 @@
  * The fleet study: every picker on the same requests, over models, loads and scrape intervals, paired by seed. Its rows are kept in a
  * file of JSON lines, so that a run that was stopped goes on; its result is one section of the results page.
  */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { stageCapacity } from '../experiments/capacity.js'
 import { number, type Section, signed, table, text } from '../experiments/document.js'
 import type { Laboratory } from '../experiments/laboratory.js'
 import { PAPER_MODELS } from '../experiments/paper-numbers.js'
 import { estimate } from '../experiments/statistics.js'
 import { upperBound } from '../experiments/upper-bound.js'
+import { nodeModule } from '../node-module.js'
 import type { ModelName } from '../omni/parameters.js'
 import { policyCases, RECOMMENDED } from '../policy-case.js'
 import { mixByLongFraction } from '../workload/class-mix.js'
@@ -74,7 +74,7 @@ export function runFleetStudy(
     onProgress(`${job.model}, ${job.load}, ${job.picker}, seed ${job.seed}`, i / jobs.length)
     const row = runJob(lab, job, budget)
     rows.set(key, row)
-    appendFileSync(path, `${JSON.stringify({ key, row })}\n`)
+    nodeModule('node:fs').appendFileSync(path, `${JSON.stringify({ key, row })}\n`)
   }
   return sectionOf(budget, (job) => rows.get(keyOf(job, budget)) as FleetRow)
 }
@@ -273,8 +273,8 @@ export function capacityAt(
 
 function readRows(path: string): Map<string, FleetRow> {
   const rows = new Map<string, FleetRow>()
-  if (!existsSync(path)) return rows
-  for (const line of readFileSync(path, 'utf8').split('\n')) {
+  if (!nodeModule('node:fs').existsSync(path)) return rows
+  for (const line of nodeModule('node:fs').readFileSync(path, 'utf8').split('\n')) {
     try {
       const { key, row } = JSON.parse(line) as { key: string; row: FleetRow }
       rows.set(key, row)
