@@ -27,6 +27,8 @@ _ANSWERED = (wire.BOUNDARY_OFFSET + 64) // 4
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine())
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1
 _STALE_NS = wire.CONTROLLER_STALE_MS * 1_000_000
+# One that was silent for so long at most is still told what happens: it reads on in the ring when it runs again.
+_HEARS_NS = 10_000_000_000
 # The lock is held during these calls on purpose: releasing it beside one busy thread costs milliseconds to get it back.
 _syscall = ctypes.PyDLL(None, use_errno=False).syscall
 _syscall.restype = ctypes.c_long
@@ -145,6 +147,10 @@ class Segment:
         if -_STALE_NS < now_ns - self.i64[_CONTROLLER_I64] < _STALE_NS:
             return self.u32[_MODE]
         return 0
+
+    def hears(self, now_ns):
+        """Whether a controller beat lately, though it may be too long ago to follow what it published."""
+        return -_STALE_NS < now_ns - self.i64[_CONTROLLER_I64] < _HEARS_NS
 
     def look(self, now_ns):
         """`controller_mode`, and with a controller the newest readable `state`: what a step boundary asks, in one call."""

@@ -54,6 +54,7 @@ class Shim:
         self._class_epoch = self._table_epoch = None
         self._order_flags = 0
         self._awaiting = set()
+        self._rows_before = ()
         self.admitted = 0
         #: What a step left to be told: scheduled tokens, running requests, the status of a running one; None when all is told.
         self.untold = None
@@ -120,15 +121,16 @@ class Shim:
 
     def announce(self, entry):
         """Tells the controller of a request that is never hidden, or that the engine keeps elsewhere for now: it counts like others."""
-        if entry.is_companion or self.book is None or not self.queue.set.classes:
+        # A controller that is silent for a moment still reads what happens then, by the classes it had.
+        rows = self.queue.set.classes or self._rows_before
+        if entry.is_companion or self.book is None or not rows or not self._is_heard():
             return
-        self._class_of(entry)
+        self._class_of(entry, rows)
         if not entry.told:
             entry.told_always = True
             self.teller.arrival(entry, wire.ARRIVAL_ALWAYS)
 
-    def _class_of(self, entry):
-        rows = self.queue.set.classes
+    def _class_of(self, entry, rows):
         c = entry.class_index = self.book.class_of(entry.features)
         entry.path = rows[c].path
         entry.deadline = entry.arrival_ns / 1e6 + (entry.features.slo_ms or rows[c].sloMs)
@@ -149,7 +151,7 @@ class Shim:
         self._leave_shared(entry)
         self._awaiting.discard(entry)
         entry.is_parked = True
-        if self.mode and entry.told:
+        if entry.told and self._is_heard():
             if output_tokens and not entry.responded:
                 self._first_response(entry, output_tokens, self.clock())
             self.teller.change(wire.HANDED_OVER, entry, output_tokens)
@@ -163,7 +165,7 @@ class Shim:
 
     def new_turn(self, entry):
         """A session goes on: the turn has its own arrival, class, deadline and first response."""
-        if self.mode and entry.told:
+        if entry.told and self._is_heard():
             self.teller.change(wire.FINISH, entry, 0)
         entry.features = self.describe(entry.request)
         entry.arrival_ns = self._arrival_of(entry.request)
@@ -180,7 +182,7 @@ class Shim:
             self.queue.remove_request(request)
         self._leave_shared(entry)
         self._awaiting.discard(entry)
-        if self.mode and entry.told:
+        if entry.told and self._is_heard():
             if (output_tokens or answered) and not entry.responded:
                 self._first_response(entry, output_tokens, self.clock())
             self.teller.change(wire.ABORT if aborted else wire.FINISH, entry, output_tokens)
@@ -311,7 +313,7 @@ class Shim:
         popped, preempted = self.queue.take_changes()
         for entry in preempted:
             self._leave_shared(entry)
-            if self.mode and entry.told:
+            if entry.told and self._is_heard():
                 self.teller.change(wire.PREEMPT, entry, 0)
         admitted = 0
         for entry, where in popped:
@@ -349,7 +351,7 @@ class Shim:
                 policy.long_ordinary += 1
                 policy.long_ordinary_prefill += 1
         self._awaiting.add(entry)
-        if self.mode and entry.told:
+        if entry.told and self._is_heard():
             teller = self.teller
             self.segment.post(
                 _ADMIT, entry.class_index, teller.now_ns, entry.id_high, entry.id_low, entry.slot, 0, where + 1, 0, teller.step_number & 0xFFFFFFFF
@@ -389,13 +391,18 @@ class Shim:
                     self.policy.long_ordinary_prefill -= 1
             if not entry.responded:
                 self._first_response(entry, tokens, now)
-            elif self.mode and entry.told:
+            elif entry.told and self._is_heard():
                 self.teller.change(wire.PREFILLED, entry, tokens, now=now)
 
     def _first_response(self, entry, tokens, now):
         entry.responded = True
-        if self.mode and entry.told:
+        if entry.told and self._is_heard():
             self.teller.change(wire.FIRST_RESPONSE, entry, tokens, now=now)
+
+    def _is_heard(self):
+        """Whether events reach somebody: a controller, or one that was silent for a moment and reads on when it runs again. An engine that
+        goes idle in that moment takes no further step, and could make up for nothing."""
+        return self.mode or (self.segment is not None and self.segment.hears(_monotonic_ns()))
 
     # -- the controller ----------------------------------------------------------------------------------------------------------
 
@@ -403,6 +410,7 @@ class Shim:
         """A controller came, left, or changed its mode."""
         if mode == wire.MODE_NONE:
             log.warning("horizonserve: no controller since %d ms; everything is visible, first come first served", wire.CONTROLLER_STALE_MS)
+            self._rows_before = self.queue.set.classes
             self.queue.reclassify((), 0.0)
             self._class_epoch = self._used = None
             # Who comes next, the same one included, has not heard what happens until then.

@@ -140,7 +140,7 @@ class _StageWatch:
 
     def _tell(self, kind, request):
         segment, now = self._segment, monotonic_ns()
-        if segment.controller_mode(now):
+        if segment.hears(now):
             high, low = wire.request_hash(_external_id(request))
             segment.post(kind, 0, now, high, low, 0, 1, 0, 0, self._step & 0xFFFFFFFF)
 

@@ -237,6 +237,31 @@ def a_controller_that_was_away_is_told_everything_again():
 
 
 @case
+def what_ends_while_a_controller_is_silent_is_told_all_the_same():
+    """A controller that the machine gives no time for a moment: the engine goes on by itself, ends what it has, and goes idle. No further
+    step could make up for what was not told."""
+    engine = _Engine("silent", second=("speech", wire.AUDIO))
+    scheduler, segment = engine.scheduler, engine.shim.segment
+    scheduler.add_request(make_request("before", 10, 8, arrival=time.time()))
+    engine.step()
+    told = len(events_of(segment))
+    engine.control.silent_for(1.0)
+    engine.loop.step()
+    assert engine.shim.mode == wire.MODE_NONE
+    scheduler.add_request(make_request("while", 10, 2, arrival=time.time()))
+    while scheduler.has_unfinished_requests():
+        engine.loop.step()
+    kinds = {}
+    for kind, _, _, low in events_of(segment)[told:]:
+        kinds.setdefault(low, []).append(kind)
+    before, during = wire.request_hash("before")[1], wire.request_hash("while")[1]
+    assert wire.FINISH in kinds[before], kinds
+    assert kinds[during] == [wire.ARRIVE, wire.ADMIT, wire.FIRST_RESPONSE, wire.FINISH], kinds
+    engine.close()
+    return {}
+
+
+@case
 def aborts_at_every_point_of_life_add_up():
     count = 10_000 if LONG else 600
     rng = random.Random(7)

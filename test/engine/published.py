@@ -38,6 +38,10 @@ class Published:
     def stop(self):
         self.segment.i64[wire.CONTROLLER_OFFSET // 8] = 0
 
+    def silent_for(self, seconds):
+        """The last beat was so long ago."""
+        self.segment.i64[wire.CONTROLLER_OFFSET // 8] = time.monotonic_ns() - int(seconds * 1e9)
+
 
 def events_of(segment):
     """(kind, slot, flags, id) of everything told so far."""
