@@ -198,6 +198,8 @@ export function createController(options: ControllerOptions): Controller {
         rules: setup.rules,
         descriptions: setup.descriptions,
         mode,
+        slots: config.slots,
+        downstreamPlaces: config.downstreamPlaces,
         onFirstResponse: (c, latencyMs, met) =>
           book.onFirstResponse(
             c,

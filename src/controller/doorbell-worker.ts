@@ -86,6 +86,8 @@ function main(data: DoorbellData): void {
     rules: setup.rules,
     descriptions: setup.descriptions,
     mode: 'lockstep',
+    slots: data.config.slots,
+    downstreamPlaces: data.config.downstreamPlaces,
     answerLimit: data.answerLimit,
     onFirstResponse: book.onFirstResponse,
     onStep: book.onStep,

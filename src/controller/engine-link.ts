@@ -9,6 +9,7 @@ import { createRingReader, type RingReader } from '../adapters/ring.js'
 import { CONTROL_STATE, type Segment, type StageLine } from '../adapters/segment.js'
 import { LONG, type Scheduler } from '../core/index.js'
 import { NO_LADDER } from '../core/ladder.js'
+import { createEndpointOutlook, type EndpointOutlook } from '../policies/index.js'
 import { type BoundaryQuestion, questionReader, readAnswered, readBell } from './boundary.js'
 import { createLinkHealth } from './link-health.js'
 import { createMirror, type EngineMirror, type OnFirstResponse } from './mirror.js'
@@ -33,6 +34,9 @@ export interface EngineLinkOptions {
   readonly onStep?: (boundaryNs: number) => void
   /** Where pressure comes from, if it is measured: with a new sample the cap is decided anew even while the engine takes no step. */
   readonly pressure?: PressureReader
+  /** Places of the shared stage and of the one after it, where the configuration names them. */
+  readonly slots?: number | undefined
+  readonly downstreamPlaces?: number | undefined
   /** The other engines of the same server: any of them may go on with a request in its later stages. @default none */
   readonly peers?: () => Iterable<EngineLink>
   /** Gets one line for each kind of trouble, at most once in ten seconds. */
@@ -59,6 +63,8 @@ export interface EngineLink {
   readonly mirror: EngineMirror
   readonly scheduler: Scheduler
   readonly pressure: PressureReader | undefined
+  /** What a request that arrived now would meet. */
+  readonly outlook: EndpointOutlook
   /** Whether the policy is only watched now. */
   readonly isObserving: boolean
   /** As of the last tick: the last stage that a process of this engine has taken, and whether a later one of it has work. */
@@ -108,6 +114,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
   let scheduler = options.scheduler
   let rules = options.rules
   let mirror = createMirror(scheduler, options.onFirstResponse, lastStage, clockMs)
+  let outlook = lookOut()
   let lastBell = readBell(u32)
   let dropped = 0
   let resyncAt = 0n
@@ -132,6 +139,14 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
 
   function clockMs(): number {
     return Number(now) / 1e6
+  }
+
+  function lookOut(): EndpointOutlook {
+    const { slots, downstreamPlaces } = options
+    return createEndpointOutlook(scheduler, {
+      ...(slots === undefined ? {} : { slots }),
+      ...(downstreamPlaces === undefined ? {} : { downstreamConcurrency: downstreamPlaces }),
+    })
   }
 
   /** The last stage that a process has taken, as of the last tick: where the answers of long-path requests leave. */
@@ -236,6 +251,9 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
     },
     segment,
     own,
+    get outlook() {
+      return outlook
+    },
     hear: (told) => mirror.apply(told),
     sharesDevice(other) {
       const device = segment.device()
@@ -255,6 +273,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
       countLosses()
       lookDownstream()
       mirror.expire(clockMs(), !isActive)
+      outlook.tick(clockMs())
       const samples = options.pressure?.samples() ?? 0
       if (samples !== pressureSeen) {
         pressureSeen = samples
@@ -294,6 +313,7 @@ export function createEngineLink(options: EngineLinkOptions): EngineLink {
       scheduler = nextScheduler
       rules = nextRules
       mirror = createMirror(scheduler, options.onFirstResponse, lastStage, clockMs)
+      outlook = lookOut()
       publisher.setRules(rules, descriptions)
       segment.requestResync()
     },

@@ -6,6 +6,7 @@ import { LONG } from '../core/index.js'
 import { NO_LADDER } from '../core/ladder.js'
 import { TIME } from '../core/signals.js'
 import type { Picture } from '../dashboard/picture.js'
+import { type EndpointReading, emptySample } from '../policies/index.js'
 import type { EngineLink } from './engine-link.js'
 import type { MetricsBook } from './metrics-book.js'
 import { monotonicNs } from './monotonic-clock.js'
@@ -27,7 +28,21 @@ export interface ClassReport {
   readonly slowdown: number
 }
 
+/** What a request that arrived now would meet, for the metrics contract; plain lists in the order of the classes. */
+export interface EndpointReport extends EndpointReading {
+  readonly sloMs: readonly number[]
+  /** 1 for a class on the long path. */
+  readonly isLong: readonly number[]
+  readonly expectedMs: readonly number[]
+  readonly waiting: readonly number[]
+  readonly lost: readonly number[]
+  readonly inShared: readonly number[]
+  readonly inFlight: readonly number[]
+}
+
 export interface StageReport {
+  /** Segment of its engine, where a report is of several. */
+  readonly engine?: string
   readonly stage: number
   readonly pid: number
   readonly heartbeatNs: string
@@ -40,6 +55,7 @@ export interface StageReport {
 
 export interface LinkReport {
   readonly classes: readonly ClassReport[]
+  readonly endpoint: EndpointReport
   readonly stages: readonly StageReport[]
   /** Since this controller attached. `live` are those in the shared stage and after it. */
   readonly requests: {
@@ -120,6 +136,7 @@ export function linkReport(
       observedMet: book.classes[c]?.observedMet ?? 0,
       slowdown: estimates.slowdown[c]!,
     })),
+    endpoint: endpointReport(link),
     stages: link
       .stages()
       .map((line, stage) => ({ ...line, stage, heartbeatNs: String(line.heartbeatNs) }))
@@ -159,5 +176,24 @@ export function linkReport(
     boundarySumNs: book.boundarySumNs,
     boundaryCount: book.boundaryCount,
     ...(takePicture && { picture: takePicture(Number(monotonicNs()) / 1e6) }),
+  }
+}
+
+function endpointReport({ scheduler, outlook }: EngineLink): EndpointReport {
+  const { count, path, sloMs } = scheduler.classes
+  const sample = emptySample(count)
+  outlook.read(sample)
+  const { slots, holdMs, longStepMs } = sample
+  return {
+    sloMs: [...sloMs],
+    isLong: Array.from({ length: count }, (_, c) => (path[c] === LONG ? 1 : 0)),
+    expectedMs: [...sample.expectedMs],
+    waiting: [...sample.waiting],
+    lost: [...sample.lost],
+    inShared: [...sample.inShared],
+    inFlight: [...sample.inFlight],
+    slots,
+    holdMs,
+    longStepMs,
   }
 }

@@ -2,7 +2,7 @@
  * @module
  * One report for the engines of a server: counts are added up, what only one engine can have (its phase, its level) is the first one's.
  */
-import type { ClassReport, LinkReport } from './link-report.js'
+import type { ClassReport, EndpointReport, LinkReport } from './link-report.js'
 
 /** One engine's part; without a report nobody steers it now. */
 export interface EngineReport {
@@ -79,9 +79,36 @@ export function mergeReports(parts: readonly EngineReport[]): LinkReport | undef
         'live',
       ),
     },
-    stages: reports.flatMap((report) => report.stages),
+    endpoint: mergeEndpoints(reports.map(({ endpoint }) => endpoint)),
+    stages: parts.flatMap(({ segment, report }) =>
+      (report?.stages ?? []).map((stage) => ({ ...stage, engine: segment })),
+    ),
     boundary: first.boundary.map((_, at) => reports.reduce((n, r) => n + (r.boundary[at] ?? 0), 0)),
     engines,
     unprotected,
+  }
+}
+
+/** Any of the engines may get the next request, so the slowest one's answer is promised; what they serve adds up. */
+function mergeEndpoints(parts: readonly EndpointReport[]): EndpointReport {
+  const [first] = parts as [EndpointReport]
+  const column = (
+    name: 'expectedMs' | 'waiting' | 'lost' | 'inShared' | 'inFlight',
+    join: (values: readonly number[]) => number,
+  ): number[] => first[name].map((_, c) => join(parts.map((part) => part[name][c] ?? 0)))
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
+  const slots = sum(parts.map((part) => part.slots))
+  const perMs = sum(parts.map(({ slots, holdMs }) => (holdMs > 0 ? slots / holdMs : 0)))
+  const longPerMs = sum(parts.map(({ longStepMs }) => (longStepMs > 0 ? 1 / longStepMs : 0)))
+  return {
+    ...first,
+    expectedMs: column('expectedMs', (values) => Math.max(...values)),
+    waiting: column('waiting', sum),
+    lost: column('lost', sum),
+    inShared: column('inShared', sum),
+    inFlight: column('inFlight', sum),
+    slots,
+    holdMs: perMs > 0 ? slots / perMs : 0,
+    longStepMs: longPerMs > 0 ? 1 / longPerMs : 0,
   }
 }

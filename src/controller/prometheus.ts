@@ -4,7 +4,9 @@
  */
 import { createServer, type Server } from 'node:http'
 import { HorizonError } from '../core/errors.js'
-import type { LinkReport } from './link-report.js'
+import { endpointGauges } from '../policies/index.js'
+import { engineMetrics, MERGED_HEADER } from './engine-metrics.js'
+import type { LinkReport, StageReport } from './link-report.js'
 import { BOUNDARY_EDGES_NS } from './metrics-book.js'
 import { monotonicNs } from './monotonic-clock.js'
 
@@ -55,11 +57,17 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
     'Sum of first-response latencies, ms.',
     (c) => c.latencySumMs,
   )
-  perClass('waiting', 'gauge', 'Requests that wait for the shared stage.', (c) => c.waiting)
   perClass('protected', 'gauge', 'Waiting requests whose slack is short.', (c) => c.protected)
-  perClass('lost', 'gauge', 'Waiting requests that can no longer meet their SLO.', (c) => c.lost)
-  perClass('in_shared_stage', 'gauge', 'Requests in the shared stage.', (c) => c.inShared)
   perClass('slowdown', 'gauge', 'Measured over profiled time.', (c) => c.slowdown)
+  // What an endpoint picker reads, here and at a twin: docs/fleet.md.
+  out.push(
+    endpointGauges(
+      report.classes.map((c) => c.name),
+      report.endpoint.sloMs,
+      report.endpoint,
+      report.endpoint.isLong,
+    ).trimEnd(),
+  )
 
   const single = (name: string, type: 'gauge' | 'counter', help: string, number: number): void => {
     metric(name, type, help)
@@ -108,19 +116,19 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
 
   metric('applied_level', 'gauge', 'Ladder row that a stage holds; -1 when none is applied.')
   for (const stage of report.stages) {
-    value('applied_level', stage.appliedLevel, `{stage="${stage.stage}"}`)
+    value('applied_level', stage.appliedLevel, stageLabels(stage))
   }
   metric('level_refused', 'gauge', 'Why a stage applies no level: 1 for the reason that holds.')
-  for (const { stage, levelRefusal } of report.stages) {
-    if (levelRefusal !== 'none')
-      value('level_refused', 1, `{stage="${stage}",reason="${levelRefusal}"}`)
+  for (const stage of report.stages) {
+    const reason = stage.levelRefusal
+    if (reason !== 'none') value('level_refused', 1, stageLabels(stage, `,reason="${reason}"`))
   }
   metric('heartbeat_age_seconds', 'gauge', 'Age of the last heartbeat of a stage process.')
   for (const stage of report.stages) {
     value(
       'heartbeat_age_seconds',
       Number(nowNs - BigInt(stage.heartbeatNs)) / 1e9,
-      `{stage="${stage.stage}"}`,
+      stageLabels(stage),
     )
   }
   out.push(
@@ -138,18 +146,30 @@ export function metricsText(report: LinkReport | undefined, nowNs: bigint): stri
   return `${out.join('\n')}\n`
 }
 
-/** Serves `/metrics` (text) and `/report` (JSON) on 127.0.0.1. Port 0 takes any free one. */
+/** The stages of several engines have the same numbers. */
+function stageLabels({ stage, engine }: StageReport, more = ''): string {
+  return `{stage="${stage}"${engine === undefined ? '' : `,engine="${engine}"`}${more}}`
+}
+
+/**
+ * Serves `/metrics` (text) and `/report` (JSON) on 127.0.0.1. Port 0 takes any free one. With `mergeUrl`, the engine's own metrics
+ * follow ours on the same page, read anew at each scrape.
+ */
 export async function serveMetrics(
   port: number,
   report: () => LinkReport | undefined,
+  mergeUrl?: URL,
 ): Promise<Server> {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     if (request.url === '/report') {
       response.setHeader('content-type', 'application/json')
       response.end(`${JSON.stringify(report() ?? null)}\n`)
     } else if (request.url === '/metrics') {
+      // A page that is merged into another, or into itself, merges nothing.
+      const merges = mergeUrl !== undefined && request.headers[MERGED_HEADER] === undefined
+      const theirs = merges ? await engineMetrics(mergeUrl) : ''
       response.setHeader('content-type', 'text/plain; version=0.0.4')
-      response.end(metricsText(report(), monotonicNs()))
+      response.end(metricsText(report(), monotonicNs()) + theirs)
     } else {
       response.statusCode = 404
       response.end('try /metrics or /report\n')

@@ -5,11 +5,18 @@
  */
 import type { EndpointSample } from './endpoint-outlook.js'
 
+/** A sample whose columns are any lists of numbers. */
+export type EndpointReading = {
+  readonly [K in keyof EndpointSample]: EndpointSample[K] extends number
+    ? number
+    : ArrayLike<number>
+}
+
 /** `sloMs` per class, in the order of `names`. */
 export function endpointGauges(
   names: readonly string[],
   sloMs: ArrayLike<number>,
-  sample: Readonly<EndpointSample>,
+  sample: EndpointReading,
   isLong: ArrayLike<number>,
 ): string {
   const out: string[] = []

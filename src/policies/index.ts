@@ -3,7 +3,7 @@ export {
   type EndpointBook,
   type EndpointClass,
 } from './endpoint-book.js'
-export { endpointGauges } from './endpoint-gauges.js'
+export { type EndpointReading, endpointGauges } from './endpoint-gauges.js'
 export {
   createEndpointOutlook,
   type EndpointOutlook,

@@ -63,6 +63,16 @@ describe('horizonserve run', () => {
     expect((await cli('run', '--config', file, '--segment', '../x')).code).toBe(EXIT.badInput)
     expect((await cli('run', '--config', configFile('classes: 3'))).code).toBe(EXIT.badInput)
     expect((await cli('run', '--config', file, '--poll-ms', 'often')).code).toBe(EXIT.badInput)
+    const page = 'http://127.0.0.1:8091/metrics'
+    const alone = await cli('run', '--config', file, '--merge-metrics', page)
+    expect(alone.code).toBe(EXIT.badInput)
+    expect(alone.err).toContain('--metrics-port')
+    for (const url of ['8091', 'ftp://127.0.0.1/metrics', 'http://me:secret@127.0.0.1/metrics']) {
+      const { code } = await cli(
+        ...['run', '--config', file, '--metrics-port', '0', '--merge-metrics', url],
+      )
+      expect(code).toBe(EXIT.badInput)
+    }
   })
 
   it.skipIf(!hasPython)(

@@ -7,6 +7,18 @@ import { metricsText } from '../../src/controller/prometheus.js'
 /** A report in which every metric has a value. */
 const REPORT = {
   classes: [{ name: 'chat', responded: 2, met: 1, latencySumMs: 3, waiting: 1, slowdown: 1 }],
+  endpoint: {
+    sloMs: [100],
+    isLong: [0],
+    expectedMs: [50],
+    waiting: [1],
+    lost: [0],
+    inShared: [1],
+    inFlight: [1],
+    slots: 2,
+    holdMs: 10,
+    longStepMs: 0,
+  },
   stages: [{ stage: 0, heartbeatNs: '1', appliedLevel: 0 }],
   pressureSource: 'nvml',
   pressureKind: 'memory-activity',

@@ -39,6 +39,10 @@ export const command: CliCommand = {
         false,
       )
       .option('--metrics-port <port>', 'Prometheus text on 127.0.0.1; 0 takes a free port')
+      .option(
+        '--merge-metrics <url>',
+        "the engine's own metrics page, to be served after ours on the same port",
+      )
       .option('--poll-ms <ms>', 'how often events are read and the state is renewed', '2')
       .option(
         '--spin-us <us>',
@@ -71,6 +75,7 @@ export const command: CliCommand = {
     const say = (needed: number, text: string): void => {
       if (level >= needed) io.err(`${new Date().toISOString()} ${text}\n`)
     }
+    const mergeUrl = mergeUrlOf(options)
     const config = await readConfig(file)
     const controller = createServerController({
       name: String(options.segment),
@@ -106,6 +111,7 @@ export const command: CliCommand = {
         : await serveMetrics(
             numberOption('--metrics-port', options.metricsPort, 0, 65_535),
             controller.report,
+            mergeUrl,
           )
     if (server !== undefined) {
       say(2, `metrics on http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`)
@@ -212,6 +218,27 @@ async function untilStopped(
     process.on('SIGUSR2', change)
     if (options.for !== undefined)
       setTimeout(end, numberOption('--for', options.for, 0, 1e6) * 1000)
+  })
+}
+
+function mergeUrlOf(options: Record<string, unknown>): URL | undefined {
+  if (options.mergeMetrics === undefined) return undefined
+  const field = '--merge-metrics'
+  if (options.metricsPort === undefined) {
+    throw new HorizonError('ERR_CLI_OPTION', 'there is no page to merge into', {
+      field,
+      expected: '--metrics-port beside it',
+      got: 'none',
+    })
+  }
+  const text = String(options.mergeMetrics)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password === '')
+    return url
+  throw new HorizonError('ERR_CLI_OPTION', 'not a page that can be read', {
+    field,
+    expected: 'http://HOST:PORT/metrics, without a user or password',
+    got: text,
   })
 }
 

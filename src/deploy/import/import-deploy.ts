@@ -85,7 +85,9 @@ export function importDeploy(deploy: DeployFile, options: ImportOptions): Import
     node: nameOf.get(id),
     ...(last.length > 1 && { chunks: 1 }),
   }))
-  notes.push("no times: fill `timesMs` of each node with what was measured, in ms per hardware kind")
+  notes.push(
+    'no times: fill `timesMs` of each node with what was measured, in ms per hardware kind',
+  )
   const body = {
     name: name.replaceAll('_', '-'),
     chunksPerBatch: Math.max(1, outputs.length),
