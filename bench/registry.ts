@@ -11,10 +11,12 @@ interface BenchEntry {
 
 export const BENCHES: readonly BenchEntry[] = [
   { name: 'step', load: async () => (await import('./step.js')).bench },
+  { name: 'schedulers', load: async () => (await import('./schedulers.js')).bench },
   { name: 'readme-api', load: async () => (await import('./readme-api.js')).bench },
   { name: 'peers', load: async () => (await import('./peers.js')).bench },
   { name: 'import-cost', load: async () => (await import('./import-cost.js')).bench },
   { name: 'bundle-size', load: async () => (await import('./bundle-size.js')).bench },
+  { name: 'pick', load: async () => (await import('./pick.js')).bench },
   { name: 'sim-speed', load: async () => (await import('./sim-speed.js')).bench },
   { name: 'gpu-native', load: async () => (await import('./gpu-native.js')).bench },
   {

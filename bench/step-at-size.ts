@@ -7,6 +7,7 @@ import { CHUNK_BITS, CHUNK_MASK } from '../src/core/request-table.js'
 import type { Spread } from './bench.js'
 import { createSteadyState, type SteadyState, TAKEN_PER_STEP } from './scheduler-workload.js'
 import { spreadOf } from './spread.js'
+import { turnTimed } from './turn.js'
 
 const [size, kind, mode] = process.argv.slice(2)
 const state = createSteadyState(Number(size), kind === 'calm')
@@ -45,30 +46,6 @@ function turn(state: SteadyState): void {
   }
   for (let k = 0; k < numTaken; k++) scheduler.admit(taken[k]!)
   state.settle(numTaken)
-}
-
-function turnTimed(state: SteadyState, taking: boolean): number {
-  const { scheduler, taken } = state
-  scheduler.cells[1] = 0.5
-  const start = process.hrtime.bigint()
-  const { view } = scheduler.stepNow(true)
-  let numTaken = 0
-  if (taking) numTaken = take(view, taken)
-  const ns = Number(process.hrtime.bigint() - start)
-  if (!taking) numTaken = take(view, taken)
-  for (let k = 0; k < numTaken; k++) scheduler.admit(taken[k]!)
-  state.settle(numTaken)
-  return ns
-}
-
-function take(view: { take(): number }, taken: Int32Array): number {
-  let numTaken = 0
-  while (numTaken < TAKEN_PER_STEP) {
-    const handle = view.take()
-    if (handle === 0) break
-    taken[numTaken++] = handle
-  }
-  return numTaken
 }
 
 /** One arrival, one admission from the view, one departure, without the steps between them. */

@@ -5,6 +5,8 @@ export default defineConfig({
   entry: {
     run: 'bench/run.ts',
     'step-at-size': 'bench/step-at-size.ts',
+    'schedulers-in-process': 'bench/schedulers-in-process.ts',
+    'pick-at-size': 'bench/pick-at-size.ts',
     'readme-api-at-size': 'bench/readme-api-at-size.ts',
   },
   outDir: 'out/bench',
