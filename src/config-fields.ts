@@ -1,7 +1,7 @@
 /**
  * @module
  * The configuration as a type: what an editor shows of each field. `config-form.ts` checks values of it, `config-schema.ts` describes it
- * for files; a test holds the three to the same fields.
+ * for files. A field that is added belongs into all three.
  */
 import type { StageProfile } from './policies/request-profiler.js'
 

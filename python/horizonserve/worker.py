@@ -47,7 +47,7 @@ class LevelHook:
         if self._off:
             return call()
         if self._fixed is not None:
-            self._reader.tell(self._fixed)
+            self._tell_fixed()
             return call()
         try:
             level = self._level(worker)
@@ -71,6 +71,15 @@ class LevelHook:
             self._fixed = row
             log.info("horizonserve: this stage keeps to row %d, %d SMs", row, self._ladder.sms(row))
         except Exception as error:  # noqa: BLE001
+            self._turn_off(error)
+
+    def _tell_fixed(self):
+        """The row counts as applied only while it is current to this thread: libraries may bind it to another context."""
+        try:
+            if self._ladder.read_back() != self._fixed:
+                raise Refused("driver", "another context is current than the fixed row's")
+            self._reader.tell(self._fixed)
+        except Exception as error:  # noqa: BLE001 - the stage must run
             self._turn_off(error)
 
     def _at(self, worker, call, level, at, stream):

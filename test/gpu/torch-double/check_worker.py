@@ -43,6 +43,9 @@ class Ladder3(Ladder):
         self._row(level)
         self.applied = level
 
+    def read_back(self):
+        return self.applied
+
 
 class Reader:
     def __init__(self):
@@ -304,6 +307,8 @@ def case_a_fixed_row_is_taken_before_capture():
     worker.load_model()
     assert order == [("device", None), ("capture", 1)], order
     assert worker.execute_model() == "model" and reader.told[-1] == (1, "none")
+    ladder.applied = -1  # a library made another context current
+    assert worker.execute_model() == "model" and reader.told[-1] == (-1, "driver"), "a row that is lost is not claimed"
 
 
 def case_at_makes_its_objects_once():
